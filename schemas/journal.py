@@ -1,0 +1,52 @@
+"""JournalEntry: the append-only, hash-chained account of every proposal and its run.
+
+One stream per proposal: its run's entries follow its own. ``seq`` counts from 1 in the stream; ``hash`` covers the
+entry and ``prev_hash``, so an edited, dropped or reordered entry is found by ``forewatch audit verify``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas import ids
+from schemas.model import Instant, Json, Model
+
+EntryType = Literal[
+    "proposal.drafted", "proposal.offered", "proposal.refreshed", "proposal.edited", "proposal.snoozed",
+    "proposal.joined", "proposal.reduced", "proposal.rematched",
+    "proposal.woken", "proposal.rejected", "proposal.expired", "proposal.retracted", "proposal.needs_input",
+    "grant.issued", "grant.revoked", "command.refused",
+    "run.started", "run.stopping", "run.stopped", "run.done", "run.failed",
+    "step.gated", "step.confirmed", "step.held", "step.intent", "step.result", "step.lookup",
+    "step.verified", "step.skipped", "human.asked", "human.answered", "wait.started", "wait.fired",
+    "epoch.claimed", "note", "erased",
+]  # fmt: skip
+"""``erased`` stands where an entry was whose content the person had erased: it keeps the place, the time and the hash.
+A grant is used by the ``step.intent`` that names it: one entry, so that no crash can part the two."""
+
+GENESIS = "0" * 64
+
+
+class JournalEntry(Model):
+    id: str
+    owner: str
+    stream: str
+    """The proposal's id."""
+    seq: int = Field(ge=1)
+    epoch: int = Field(ge=0)
+    """Which process generation wrote it; an entry of an older epoch after a newer one is fenced off."""
+    type: EntryType
+    at: Instant
+    actor: str
+    """``rule:<id>``, ``person:<who>``, ``executor``, ``clock``."""
+    cause: str = ""
+    """Id of the trigger, retraction, command or entry that led to it."""
+    body: dict[str, Json] = {}
+    prev_hash: str = GENESIS
+    hash: str = ""
+
+    def computed_hash(self) -> str:
+        """sha256 over every other field, ``prev_hash`` included."""
+        return ids.digest(self.model_dump(mode="json", exclude={"hash"}))

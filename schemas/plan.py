@@ -1,0 +1,122 @@
+"""Plan: a DAG of steps, each a call of a tool. Risk comes from tool manifests and policy, never from a model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from schemas import ids
+from schemas.model import Instant, Json, Model
+from schemas.value import Value
+
+Effect = Literal["read", "write_self", "notify", "wait", "outbound", "payment", "delete", "share", "credential"]
+EffectClass = Literal["pure", "keyed", "reconcile", "at_most_once"]
+"""What a crash between intent and result means: call again; call again with the same key; look it up; ask."""
+Gate = Literal["none", "plan", "second"]
+"""none: no approval needed; plan: covered by the plan's approval; second: its own confirmation at call time."""
+
+
+class Fixed(Model):
+    """An argument fixed when the plan was made."""
+
+    kind: Literal["fixed"] = "fixed"
+    value: Value
+
+
+class Ref(Model):
+    """An argument that is a field of an earlier step's result."""
+
+    kind: Literal["ref"] = "ref"
+    step: str
+    field: str
+
+
+class Template(Model):
+    """Text with ``{0}``, ``{1}`` ... filled from ``parts``."""
+
+    kind: Literal["template"] = "template"
+    text: str = Field(max_length=4000)
+    parts: tuple[Annotated[Fixed | Ref, Field(discriminator="kind")], ...] = ()
+
+
+Argument = Annotated[Fixed | Ref | Template, Field(discriminator="kind")]
+
+
+class Guard(Model):
+    """The step runs only if this holds of an earlier result; else it is skipped."""
+
+    step: str
+    field: str
+    op: Literal["is", "is_not", "present"] = "is"
+    value: Json = None
+
+
+class Retry(Model):
+    max: int = Field(default=3, ge=0, le=20)
+    base_s: float = 1.0
+    cap_s: float = 60.0
+
+
+class Undo(Model):
+    """How a step is compensated: a tool call of its own, within ``window_s`` of the result."""
+
+    tool: str
+    args: dict[str, Argument] = {}
+    window_s: float | None = None
+
+
+class Step(Model):
+    """``id`` is for display (s1, s2, ...), ``uid`` is stable for life. Effect, class, timeout, retry, gate and undo
+    are copied from the tool's manifest and the policy when the plan is made."""
+
+    uid: str
+    id: str = Field(pattern=r"^s[0-9]{1,2}$")
+    tool: str
+    tool_version: str
+    manifest: str
+    """sha256 of the manifest the plan was made with."""
+    args: dict[str, Argument] = {}
+    depends_on: tuple[str, ...] = ()
+    when: Guard | None = None
+    why: str = Field(default="", max_length=200)
+    evidence: tuple[str, ...] = ()
+    effect: Effect
+    effect_class: EffectClass
+    timeout_s: float = 30.0
+    settle_s: float = 0.0
+    hold_s: float = 0.0
+    retry: Retry = Retry()
+    gate: Gate = "plan"
+    reasons: tuple[str, ...] = ()
+    """Why the gate is what it is, in words for the person."""
+    undo: Undo | None = None
+    reversible: str = "no"
+    """``yes``, ``no`` or ``until <ISO instant or duration>``."""
+
+
+class Plan(Model):
+    """``version`` counts edits and replans from 1. ``digest()`` is what an approval binds to."""
+
+    proposal: str
+    run: str
+    version: int = 1
+    parent: int | None = None
+    planner: str
+    """``playbook:<id>@<sha>``, ``reminder``, ``model:<name>`` or ``person``."""
+    policy: str
+    """Version of the policy that set the gates."""
+    steps: tuple[Step, ...]
+    risk: Literal["none", "low", "medium", "high"] = "low"
+    reasons: tuple[str, ...] = ()
+    expires_at: Instant | None = None
+
+    def digest(self) -> str:
+        return ids.digest(self.model_dump(mode="json"))
+
+    def step(self, step: str) -> Step:
+        """By display id or uid; KeyError for an unknown one."""
+        for found in self.steps:
+            if step in (found.id, found.uid):
+                return found
+        raise KeyError(step)
