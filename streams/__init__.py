@@ -1,0 +1,1 @@
+"""The only package that knows Faust and Kafka: it carries, it does not decide."""

@@ -1,0 +1,222 @@
+"""The act agent: carries triggers, retractions and a person's commands into the journal, and drives the open runs.
+
+What an input means is decided in ``actions.propose.decide`` (pure); what a run does next, in the executor. Both write
+through the partition's journal. A redelivered input finds that it has led to an entry before, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+from pydantic import ValidationError
+
+from actions.book import Book
+from actions.journal import Draft, JournalPort
+from actions.propose import Input, Tick, decide, next_tick
+from actions.setup import Setup
+from schemas import ids
+from schemas.clock import Clock
+from schemas.command import Command
+from schemas.errors import PoisonError
+from schemas.event import Event
+from schemas.journal import JournalEntry
+from schemas.payloads import RunPayload
+from schemas.trigger import SIGNALS, Suppression
+from streams import topics
+from streams.codec import decode, encode
+from streams.deadletter import dead_letter
+from streams.journal import PartitionJournal
+from streams.work import Batch, Log, Output, Result
+
+log = structlog.get_logger(__name__)
+
+RUN_KINDS = {"run.started", "run.done", "run.failed", "run.stopped"}
+
+
+class Runner(Protocol):
+    async def advance(self, proposal: str) -> datetime | None:
+        """All that can be done now for this run; when to look again, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ActDeps:
+    """``executor`` makes the executor of one owner; ``process`` is a name that no other process has."""
+
+    log: Log
+    setup: Setup
+    executor: Callable[[JournalPort, Book], Runner]
+    clock: Clock
+    process: str
+
+
+class OwnerPort:
+    """One owner's JournalPort on the journal of a partition."""
+
+    def __init__(self, journal: PartitionJournal, owner: str) -> None:
+        self._journal = journal
+        self._owner = owner
+
+    async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
+        return await self._journal.append(self._owner, drafts)
+
+
+class ActAgent:
+    """Handler of the topics ``triggers`` and ``commands``."""
+
+    def __init__(self, deps: ActDeps) -> None:
+        self._deps = deps
+        self._journals: dict[int, PartitionJournal] = {}
+        self._runners: dict[tuple[int, str], Runner] = {}
+        self._wakes: dict[str, datetime | None] = {}
+        self._answers: dict[str, asyncio.Future[list[JournalEntry]]] = {}
+        self.on_work: Callable[[], None] = lambda: None
+        """Called when a run may go on or a timer may have moved."""
+
+    # -- handler
+
+    async def assigned(self, partition: int) -> None:
+        journal = PartitionJournal(self._deps.log, partition, self._deps.clock, self._deps.process)
+        journal.beside = run_events
+        await journal.claim()
+        self._journals[partition] = journal
+        self.on_work()
+
+    async def revoked(self, partition: int) -> None:
+        self._journals.pop(partition, None)
+        for key in [key for key in self._runners if key[0] == partition]:
+            del self._runners[key]
+
+    async def handle(self, batch: Batch) -> Result:
+        result = Result()
+        for offset, value in zip(batch.offsets, batch.values, strict=True):
+            if value is None:
+                continue
+            try:
+                input = parse(batch.topic, value)
+            except PoisonError as error:
+                place = f"{batch.partition}:{offset}"
+                result.outputs.append(dead_letter(batch.topic, place, error, value, self._deps.clock.now()))
+                continue
+            if input is not None:
+                await self._take(self._journals[batch.partition], input)
+        return result
+
+    async def delivered(self, batch: Batch) -> None:
+        self.on_work()
+
+    async def _take(self, journal: PartitionJournal, input: Input) -> None:
+        assert not isinstance(input, Tick)
+        await self._decide(journal, input.owner, input)
+        if waiting := self._answers.pop(input.id, None):
+            waiting.set_result(journal.caused_by(input.id))
+
+    async def _decide(self, journal: PartitionJournal, owner: str, input: Input) -> list[JournalEntry]:
+        now = self._deps.clock.now()
+        drafts = decide(journal.book(owner), input, now, self._deps.setup)
+        entries = await journal.append(owner, drafts)
+        for entry in entries:
+            self._wakes[entry.stream] = now
+        return entries
+
+    # -- what serve, the demo and the API ask for
+
+    def books(self) -> Iterator[Book]:
+        for journal in self._journals.values():
+            yield from journal.books.values()
+
+    def owns(self, partition: int) -> bool:
+        return partition in self._journals
+
+    def answered(self, command: str) -> asyncio.Future[list[JournalEntry]]:
+        """The entries that the command with this id leads to. Ask before the command is appended to the log."""
+        return self._answers.setdefault(command, asyncio.get_running_loop().create_future())
+
+    def next_wake(self) -> datetime | None:
+        """When a proposal or a run next needs time to have passed."""
+        times = [t for book in self.books() if (t := next_tick(book)) is not None]
+        for book in self.books():
+            for state in book.active():
+                wake = self._wakes.get(state.id, self._deps.clock.now())
+                if wake is not None:
+                    times.append(wake)
+        return min(times, default=None)
+
+    async def step(self) -> bool:
+        """Do what is due by now: expiries, wake-ups, and each run as far as it goes. True if anything happened."""
+        now = self._deps.clock.now()
+        moved = False
+        for partition, journal in list(self._journals.items()):
+            for owner, book in list(journal.books.items()):
+                due = next_tick(book)
+                if due is not None and due <= now:
+                    await self._decide(journal, owner, Tick())
+                    moved = True
+                moved |= await self._advance(partition, journal, book)
+        return moved
+
+    async def _advance(self, partition: int, journal: PartitionJournal, book: Book) -> bool:
+        now = self._deps.clock.now()
+        ready = []
+        for state in list(book.active()):
+            wake = self._wakes.get(state.id, now)
+            if wake is not None and wake <= now:
+                ready.append(state.id)
+        runner = self._runner(partition, journal, book)
+
+        async def go_on(proposal: str) -> None:
+            self._wakes.pop(proposal, None)  # what arrives while it runs sets it anew
+            wake = await runner.advance(proposal)
+            self._wakes.setdefault(proposal, wake)
+
+        await asyncio.gather(*(go_on(proposal) for proposal in ready))
+        return bool(ready)
+
+    def _runner(self, partition: int, journal: PartitionJournal, book: Book) -> Runner:
+        key = (partition, book.owner)
+        if key not in self._runners:
+            self._runners[key] = self._deps.executor(OwnerPort(journal, book.owner), book)
+        return self._runners[key]
+
+
+def parse(topic: str, value: bytes) -> Input | None:
+    """None for what does not concern acting."""
+    if topic == topics.COMMANDS:
+        return decode(Command, value)
+    try:
+        signal = SIGNALS.validate_json(value)
+    except ValidationError as error:
+        raise PoisonError(f"not a signal: {error.errors()[0]['msg']}") from error
+    return None if isinstance(signal, Suppression) else signal
+
+
+def run_events(entry: JournalEntry, book: Book) -> list[Output]:
+    """Our own runs are events too, so that rules can watch them.
+
+    A run starts and ends once, so its id makes the event's: a crash may add entries on the way, not events.
+    """
+    state = book.proposals.get(entry.stream)
+    if entry.type not in RUN_KINDS or state is None or state.plan is None:
+        return []
+    run = state.plan.run
+    event = Event(
+        id=ids.event_id("forewatch", entry.type, entry.stream, run),
+        owner=entry.owner,
+        account="forewatch",
+        source="forewatch",
+        kind=entry.type,
+        subject=f"run:{entry.stream}",
+        version=run,
+        occurred_at=entry.at,
+        observed_at=entry.at,
+        title=state.title,
+        matter=f"run:{entry.stream}",
+        trust="service",
+        payload=RunPayload(proposal=entry.stream, run=run, status=entry.type.removeprefix("run.")),
+    )
+    return [Output(topics.EVENTS, entry.owner.encode(), encode(event))]

@@ -1,0 +1,135 @@
+"""The journal on the log: appended under an epoch, so that of two processes only the newer one acts.
+
+Whoever takes a partition over first appends a claim with the next epoch and folds up to it. From then on an entry of
+an older epoch counts for nobody, and its writer, who reads back what it appended before it acts, finds the claim and
+stops. Of two claims of one epoch the first in the log counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from actions.book import Book
+from actions.journal import Draft, Tip, seal
+from schemas.clock import Clock
+from schemas.errors import Fenced
+from schemas.journal import JournalEntry
+from schemas.model import Json
+from streams import topics
+from streams.codec import decode, encode
+from streams.work import Log, Output, read_entries
+
+RECENT = 1000
+"""Entries that are kept in memory beside the books, to answer a person whose command came twice."""
+
+
+class EpochFilter:
+    """Lets through, in log order, what was written by the generation that was the newest at that place."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+
+    def admits(self, entry: JournalEntry) -> bool:
+        if entry.epoch < self.epoch or (entry.type == "epoch.claimed" and entry.epoch == self.epoch):
+            return False
+        self.epoch = entry.epoch
+        return True
+
+
+async def read_journal(log: Log, partition: int, start: int = 0) -> AsyncIterator[tuple[int, JournalEntry]]:
+    """Every entry of a partition as written, with its offset, up to the end as of now (claims and fenced ones too)."""
+    async for entry in read_entries(log, topics.JOURNAL, partition, start):
+        if entry.value is not None:
+            yield entry.offset, decode(JournalEntry, entry.value)
+
+
+async def valid_entries(log: Log) -> AsyncIterator[JournalEntry]:
+    """The journal of all partitions without claims and without what was fenced off."""
+    for partition in range(log.partitions(topics.JOURNAL)):
+        epochs = EpochFilter()
+        async for _, entry in read_journal(log, partition):
+            if epochs.admits(entry) and entry.type != "epoch.claimed":
+                yield entry
+
+
+async def read_books(log: Log) -> dict[str, Book]:
+    """The books of all owners, for a process that only looks."""
+    books: dict[str, Book] = {}
+    async for entry in valid_entries(log):
+        books.setdefault(entry.owner, Book(entry.owner)).apply(entry)
+    return books
+
+
+class PartitionJournal:
+    """One partition's journal, owned by this process. All appends to it go through one lock."""
+
+    def __init__(self, log: Log, partition: int, clock: Clock, process: str) -> None:
+        """``process`` is a name that no other process has, past ones included."""
+        self.books: dict[str, Book] = {}
+        self.beside: Callable[[JournalEntry, Book], Sequence[Output]] = lambda entry, book: ()
+        """Further records that must be durable before an entry is."""
+        self._log = log
+        self._partition = partition
+        self._clock = clock
+        self._process = process
+        self._epochs = EpochFilter()
+        self._mine = 0
+        self._next = 0
+        self._claims = Tip()
+        self._newest: deque[JournalEntry] = deque(maxlen=RECENT)
+        self._lock = asyncio.Lock()
+
+    @property
+    def _stream(self) -> str:
+        return f"epoch:{self._partition}"
+
+    async def claim(self) -> None:
+        """Fold what there is, claim the next epoch, and fold up to the claim. Fenced if somebody was quicker."""
+        async with self._lock:
+            await self._fold()
+            self._mine = self._epochs.epoch + 1
+            body: dict[str, Json] = {"process": self._process}
+            draft = Draft(self._stream, "epoch.claimed", self._clock.now(), "executor", body=body)
+            await self._write(seal([draft], owner="", epoch=self._mine, tip=lambda _: self._claims))
+
+    def caused_by(self, cause: str) -> list[JournalEntry]:
+        """What this trigger or command has led to, if that was among the newest entries."""
+        return [entry for entry in self._newest if entry.cause == cause]
+
+    def book(self, owner: str) -> Book:
+        return self.books.setdefault(owner, Book(owner))
+
+    async def append(self, owner: str, drafts: Sequence[Draft]) -> list[JournalEntry]:
+        """Durable and applied when it returns; Fenced when another process has taken over."""
+        async with self._lock:
+            entries = seal(drafts, owner=owner, epoch=self._mine, tip=self.book(owner).tip)
+            if entries:
+                await self._write(entries)
+            return entries
+
+    async def _write(self, entries: Sequence[JournalEntry]) -> None:
+        """What goes beside comes first: written twice it is recognised by its id, and it must not be left out."""
+        outputs = [Output(topics.JOURNAL, e.owner.encode(), encode(e), self._partition) for e in entries]
+        beside = [output for entry in entries for output in self.beside(entry, self.book(entry.owner))]
+        await self._log.append(beside, then=outputs)
+        wanted = {entry.hash for entry in entries}
+        wanted -= await self._fold()
+        if wanted or self._epochs.epoch != self._mine:
+            raise Fenced(f"another process has taken over partition {self._partition} of the journal")
+
+    async def _fold(self) -> set[str]:
+        """Take in what is new; the hashes of the entries that count."""
+        seen = set()
+        async for offset, entry in read_journal(self._log, self._partition, self._next):
+            self._next = offset + 1
+            if not self._epochs.admits(entry):
+                continue
+            seen.add(entry.hash)
+            if entry.type == "epoch.claimed":
+                self._claims = Tip(entry.seq, entry.epoch, entry.hash)
+            else:
+                self.book(entry.owner).apply(entry)
+                self._newest.append(entry)
+        return seen
