@@ -1,0 +1,7 @@
+"""Mail by JMAP: Fastmail, Cyrus, Stalwart."""
+
+from extractors.jmap.connector import Jmap
+
+connector = Jmap()
+
+__all__ = ["Jmap", "connector"]
