@@ -1,0 +1,1 @@
+"""Detection: pure evaluation of declarative rules over the event stream."""

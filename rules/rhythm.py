@@ -1,0 +1,87 @@
+"""Rhythm: when a recurring thing is expected next, from the days on which it came; robust, shy of short histories."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import partial
+from itertools import pairwise
+from statistics import median
+
+KEPT = 14
+"""Days remembered of a series."""
+_MONTH = (26, 35)
+"""A median gap of so many days, first and last, may be a month."""
+_MONTHS_GRACE = 2
+"""Days that a monthly series may stray further in all: a pay day that moves with weekends is still one of the month."""
+_USUAL = 0.15
+"""How far it may stray typically, as a part of the gap (and two days are always allowed)."""
+_AT_MOST = 0.3
+"""What strays further is an exception (and four days are no exception); up to a third may be exceptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """``on``: the day it should come. ``spread``: by how many days it usually strays."""
+
+    on: date
+    spread: int
+    gap: int
+
+
+Next = Callable[[date], date]
+
+
+def expect(days: Sequence[date], *, min_history: int, longest: int) -> Expectation | None:
+    """The next day after an ascending series, or None where there is no rhythm (yet).
+
+    A series follows the median gap or, where that may be a month, the day of the month (its median, at most the
+    month's last day), unless the gap foretells it much better.
+    """
+    if len(days) < max(2, min_history):
+        return None
+    gap = round(median((later - earlier).days for earlier, later in pairwise(days)))
+    if not 1 <= gap <= longest:
+        return None
+    following: Next = partial(_after, gap=gap)
+    strays = _strays(days, following)
+    if _MONTH[0] <= gap <= _MONTH[1]:
+        by_month = partial(_next_month, usual=round(median(map(_position, days))))
+        monthly = _strays(days, by_month)
+        if sum(monthly) <= 2 * sum(strays) + _MONTHS_GRACE:
+            following, strays = by_month, monthly
+    if not _is_even(strays, gap):
+        return None
+    return Expectation(following(days[-1]), sorted(strays)[len(strays) * 3 // 4], gap)
+
+
+def _after(day: date, gap: int) -> date:
+    return day + timedelta(days=gap)
+
+
+def _strays(days: Sequence[date], following: Next) -> list[int]:
+    """By how many days each day but the first differs from what the day before it foretold."""
+    return [abs((later - following(earlier)).days) for earlier, later in pairwise(days)]
+
+
+def _is_even(strays: Sequence[int], gap: int) -> bool:
+    exceptions = sum(stray > max(4.0, _AT_MOST * gap) for stray in strays)
+    return median(strays) <= max(2.0, _USUAL * gap) and exceptions * 3 <= len(strays)
+
+
+def _position(day: date) -> int:
+    """The day of the month; a month's last day counts as the 31st, so that 'ultimo' is one day in all months."""
+    return 31 if day.day == monthrange(day.year, day.month)[1] else day.day
+
+
+def _next_month(day: date, usual: int) -> date:
+    """The usual day of the month after the one that ``day``, early or late, belongs to."""
+    belongs = min((-1, 0, 1), key=lambda shift: abs((day - _in_month(day, usual, shift)).days))
+    return _in_month(day, usual, belongs + 1)
+
+
+def _in_month(day: date, usual: int, shift: int) -> date:
+    year, month = divmod(day.year * 12 + day.month - 1 + shift, 12)
+    return date(year, month + 1, min(usual, monthrange(year, month + 1)[1]))
