@@ -1,0 +1,1 @@
+"""Acting: plans, policy, grants, the journal and its executor, tools."""

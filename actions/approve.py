@@ -1,0 +1,69 @@
+"""Approval: the plan that the person saw becomes grants for its exact arguments, and a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from actions import grant, graph, resolve
+from actions.grant import Consent, Grant
+from actions.journal import Draft
+from actions.setup import Setup
+from actions.state import ProposalState
+from schemas.command import Command
+from schemas.errors import Refused
+from schemas.model import Json
+from schemas.plan import Fixed, Plan, Step
+
+
+def approve(state: ProposalState, command: Command, now: datetime, setup: Setup) -> list[Draft]:
+    plan = must_be_seen(state, command)
+    actor = f"person:{command.who}"
+    drafts = [
+        Draft(state.id, "grant.issued", now, actor, command.id, {"grant": granted.model_dump(mode="json")})
+        for granted in _grants(plan, command, now, setup)
+    ]
+    body: dict[str, Json] = {
+        "run": plan.run,
+        "digest": command.digest,
+        "version": plan.version,
+        "channel": command.channel,
+    }
+    return [*drafts, Draft(state.id, "run.started", now, actor, command.id, body)]
+
+
+def must_be_seen(state: ProposalState, command: Command) -> Plan:
+    """The plan, if it is the one that the person looked at when answering."""
+    if state.plan is None:
+        raise Refused("some facts are missing", code="needs_input", remedy="answer its questions first")
+    if command.digest != state.plan.digest():
+        message = f"the plan is not the one you saw: it is now version {state.plan.version}"
+        raise Refused(message, code="stale", remedy="look at it again and answer with its digest")
+    return state.plan
+
+
+def expires_at(plan: Plan, step: Step, now: datetime, setup: Setup) -> datetime:
+    """An approval is good for ``grant_ttl`` after the waits that the person saw before this step."""
+    before = graph.ancestors(plan, step)
+    ends = [_wait_end(other) for other in plan.steps if other.id in before]
+    return max([now, *(end for end in ends if end)]) + setup.settings.grant_ttl
+
+
+def _grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Grant]:
+    """For the steps that the plan's approval covers and whose arguments it fixes; the rest is granted at call time."""
+    issued = []
+    for step in plan.steps:
+        manifest = setup.tools.manifest(step.tool)
+        if step.gate != "plan" or manifest is None or not resolve.is_exact(step):
+            continue
+        args = resolve.resolve(plan, step, {}, manifest)
+        bound_to = grant.binding(plan, step, args, manifest, setup.policy.version)
+        consent = Consent("plan", command.who, command.channel, command.id, now, expires_at(plan, step, now, setup))
+        issued.append(grant.issue(plan, step, args, bound_to, consent))
+    return issued
+
+
+def _wait_end(step: Step) -> datetime | None:
+    until = step.args.get("until") if step.effect == "wait" else None
+    if isinstance(until, Fixed) and isinstance(until.value.v, str):
+        return datetime.fromisoformat(until.value.v)
+    return None

@@ -1,0 +1,75 @@
+"""What the journal takes and gives: drafts in, sealed and chained entries out, through a port that its carrier owns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from schemas import ids
+from schemas.journal import GENESIS, EntryType, JournalEntry
+from schemas.model import Json
+
+UNADDRESSED = "unaddressed"
+"""The stream of refusals of commands that name no proposal we know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has its place: the port adds owner, seq, epoch and hashes. ``at`` is the decider's now."""
+
+    stream: str
+    type: EntryType
+    at: datetime
+    actor: str
+    cause: str = ""
+    body: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The end of one stream: what the next entry continues."""
+
+    seq: int = 0
+    epoch: int = 0
+    hash: str = GENESIS
+
+
+class JournalPort(Protocol):
+    async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
+        """All of the drafts become durable, or none: one atomic write, in order.
+
+        When it returns, the entries are durable *and* applied to the owner's Book. Raises Fenced once a newer
+        generation has taken over; the caller must then stop at once and touch nothing more.
+        """
+        ...
+
+
+def seal(drafts: Sequence[Draft], *, owner: str, epoch: int, tip: Callable[[str], Tip]) -> list[JournalEntry]:
+    """The entries that continue each stream's ``tip`` (the book's), and one another."""
+    tips: dict[str, Tip] = {}
+    sealed = []
+    for draft in drafts:
+        entry = _entry(draft, owner, epoch, tips.get(draft.stream) or tip(draft.stream))
+        tips[draft.stream] = Tip(entry.seq, epoch, entry.hash)
+        sealed.append(entry)
+    return sealed
+
+
+def _entry(draft: Draft, owner: str, epoch: int, tip: Tip) -> JournalEntry:
+    seq = tip.seq + 1
+    entry = JournalEntry(
+        id=ids.entry_id(draft.stream, seq),
+        owner=owner,
+        stream=draft.stream,
+        seq=seq,
+        epoch=epoch,
+        type=draft.type,
+        at=draft.at,
+        actor=draft.actor,
+        cause=draft.cause,
+        body=draft.body,
+        prev_hash=tip.hash,
+    )
+    return entry.model_copy(update={"hash": entry.computed_hash()})

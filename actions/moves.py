@@ -1,0 +1,157 @@
+"""The next move of a run: a pure function of its folded state and the time, the same after a crash as before it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from actions import doubt, graph, nominal, permit, resolve
+from actions.move import Move, Record, Rest, Send, Verify, dumped, record, result
+from actions.setup import Setup
+from actions.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
+from schemas.model import Json
+from schemas.plan import Guard, Plan, Step
+from schemas.value import Integrity, Value
+
+
+def next_move(state: ProposalState, now: datetime, setup: Setup) -> Move:
+    """One step at a time, in the plan's order; a step that waits holds up only those that depend on it."""
+    if state.plan is None or state.phase not in ACTIVE:
+        return Rest()
+    rests: list[datetime] = []
+    ready = _ready(state, state.plan)
+    for step in graph.order(state.plan):
+        move = _step(state, state.plan, step, ready, now, setup)
+        if not isinstance(move, Rest):
+            return move
+        rests += [move.until] if move.until else []
+    return _closing(state, state.plan, now) or Rest(min(rests, default=None))
+
+
+def _step(state: ProposalState, plan: Plan, step: Step, ready: set[str], now: datetime, setup: Setup) -> Move:
+    live = state.steps[step.uid]
+    if live.phase in ("sent", "unknown") and not (step.effect_class == "pure" and state.phase == "running"):
+        return doubt.move(state, step, live, now, setup)
+    if live.phase == "returned":
+        return Rest(live.retry_at) if live.retry_at and now < live.retry_at else Verify(step)
+    if live.phase in FINAL or live.phase in ("asked", "gated") or state.phase == "stopping" or step.uid not in ready:
+        return Rest()
+    if step.when and not _holds(state, plan, step.when):
+        return _skip(state, step, now, "guard", f"not needed: {step.when.field} of {step.when.step} says so")
+    if step.effect == "wait":
+        return _wait(state, plan, step, live, now)
+    return _prepare(state, plan, step, live, now, setup)
+
+
+def _ready(state: ProposalState, plan: Plan) -> set[str]:
+    """An ``unverified`` step is not done (law L9), so what comes after it does not start."""
+    over = {uid: live.phase in ("ok", "skipped") for uid, live in state.steps.items()}
+    return {step.uid for step in graph.ready(plan, over)}
+
+
+def _is_blocked(state: ProposalState, plan: Plan, step: Step) -> bool:
+    before = graph.ancestors(plan, step)
+    return any(state.steps[plan.step(name).uid].phase in ("failed", "unverified") for name in before)
+
+
+def _holds(state: ProposalState, plan: Plan, guard: Guard) -> bool:
+    value = state.steps[plan.step(guard.step).uid].out.get(guard.field)
+    match guard.op:
+        case "is":
+            return value is not None and value.v == guard.value
+        case "is_not":
+            return value is None or value.v != guard.value
+        case "present":
+            return value is not None and value.v not in (None, "", [], {})
+
+
+def _skip(state: ProposalState, step: Step, now: datetime, reason: str, says: str) -> Record:
+    return record(state, "step.skipped", now, {"step": step.uid, "reason": reason, "says": says})
+
+
+def _wait(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime) -> Move:
+    if live.wake is None:
+        until = _args(state, plan, step).get("until")
+        if until is None or nominal.fault("DateTime", until.v):
+            message = "there is no instant to wait for"
+            return Record((result(state, step, now, "failed", code="bad_argument", message=message, via="engine"),))
+        return record(state, "wait.started", now, {"step": step.uid, "wake": until.v})
+    if now < live.wake:
+        return Rest(live.wake)
+    woke = Value(v=now.isoformat(), type="DateTime", sources=(step.uid,), integrity=Integrity.SYSTEM, how="tool")
+    return record(state, "wait.fired", now, {"step": step.uid, "out": dumped({"woke_at": woke})})
+
+
+def _prepare(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime, setup: Setup) -> Move:
+    if live.retry_at and now < live.retry_at:
+        return Rest(live.retry_at)
+    if live.attempts > step.retry.max:
+        message = live.message or "it could not be done"
+        return Record((result(state, step, now, "failed", code="retries", message=message, via="engine"),))
+    try:
+        args = resolve.resolve(plan, step, _results(state), setup.tools.manifest(step.tool))
+    except resolve.Unresolved as missing:
+        return _skip(state, step, now, "missing_input", f"{missing} was never made")
+    return _permitted(state, step, args, live, now, setup)
+
+
+def _permitted(
+    state: ProposalState, step: Step, args: dict[str, Value], live: StepState, now: datetime, setup: Setup
+) -> Move:
+    match permit.permit(state, step, args, now, setup):
+        case permit.Denied(reasons):
+            message = "; ".join(reasons)
+            return Record((result(state, step, now, "failed", code="denied", message=message, via="policy"),))
+        case permit.Fill(granted):
+            return record(state, "grant.issued", now, {"grant": granted.model_dump(mode="json")})
+        case permit.Ask(binding, reasons, diff):
+            body: dict[str, Json] = {"step": step.uid, "digest": binding, "args": {**dumped(args)}}
+            return record(
+                state, "step.gated", now, body | {"reasons": list(reasons), "diff": [dict(line) for line in diff]}
+            )
+        case permit.Granted(granted_id, binding):
+            return _held(state, step, live, now) or Send(step, args, binding, granted_id, live.attempts + 1)
+
+
+def _held(state: ProposalState, step: Step, live: StepState, now: datetime) -> Move | None:
+    """The hold window with Stop, once, before the first send: the cheapest undo there is."""
+    if step.hold_s <= 0 or live.attempts:
+        return None
+    if live.wake is None:
+        until = now + timedelta(seconds=step.hold_s)
+        return record(state, "step.held", now, {"step": step.uid, "until": until.isoformat()})
+    return Rest(live.wake) if now < live.wake else None
+
+
+def _args(state: ProposalState, plan: Plan, step: Step) -> dict[str, Value]:
+    try:
+        return resolve.resolve(plan, step, _results(state), None)
+    except resolve.Unresolved:
+        return {}
+
+
+def _results(state: ProposalState) -> resolve.Results:
+    return {uid: live.out for uid, live in state.steps.items() if live.phase == "ok"}
+
+
+def _closing(state: ProposalState, plan: Plan, now: datetime) -> Move | None:
+    phases = {step.uid: state.steps[step.uid].phase for step in plan.steps}
+    unseen: list[Json] = [uid for uid, phase in phases.items() if phase == "unverified"]
+    if state.phase == "stopping":
+        if any(phase in IN_DOUBT or phase == "returned" for phase in phases.values()):
+            return None
+        body: dict[str, Json] = {"reason": state.stop_reason, "says": state.says, "unseen": unseen}
+        return record(state, "run.stopped", now, body)
+    unfinished = [s for s in plan.steps if phases[s.uid] not in FINAL and not _is_blocked(state, plan, s)]
+    if unfinished:
+        return None
+    return _end(state, plan, now, unseen)
+
+
+def _end(state: ProposalState, plan: Plan, now: datetime, unseen: list[Json]) -> Move:
+    bad = next((s for s in plan.steps if state.steps[s.uid].phase in ("failed", "unverified")), None)
+    if bad is None:
+        return record(state, "run.done", now, {"reason": "done", "says": "", "unseen": unseen})
+    live = state.steps[bad.uid]
+    reason = "unverified" if live.phase == "unverified" else live.code
+    says = f"{bad.id} ({bad.tool}): {live.message or reason}"
+    return record(state, "run.failed", now, {"reason": reason, "says": says, "step": bad.uid, "unseen": unseen})

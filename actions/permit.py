@@ -1,0 +1,130 @@
+"""May a step be sent with these exact arguments now: the policy's word and a valid grant, or what to ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from actions import grant
+from actions.approve import expires_at
+from actions.grant import Consent, Grant
+from actions.policy import Verdict
+from actions.resolve import is_exact
+from actions.setup import Setup
+from actions.state import GrantState, ProposalState
+from actions.tools.tool import SELF_EFFECTS, UNGRANTED, Manifest
+from schemas.plan import Plan, Step
+from schemas.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """``grant`` is empty where none is needed."""
+
+    grant: str
+    binding: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """The approved plan covers this: it said that the argument comes from its own result, and it stays at home."""
+
+    grant: Grant
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The person must confirm; ``reasons`` and ``diff`` say why."""
+
+    binding: str
+    reasons: tuple[str, ...]
+    diff: list[dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    reasons: tuple[str, ...]
+
+
+Permit = Granted | Fill | Ask | Denied
+
+
+def permit(state: ProposalState, step: Step, args: dict[str, Value], now: datetime, setup: Setup) -> Permit:
+    plan, manifest = state.plan, setup.tools.manifest(step.tool)
+    verdict = setup.policy.judge(manifest, args)
+    if plan is None or manifest is None or verdict.kind == "deny":
+        return Denied(verdict.reasons)
+    bound_to = grant.binding(plan, step, args, manifest, setup.policy.version)
+    if _is_free(step, manifest, verdict):
+        return Granted("", bound_to)
+    second = verdict.kind == "confirm" or step.gate == "second"
+    found = valid(state, step, bound_to, now, second=second)
+    if found:
+        return Granted(found.grant.id, bound_to)
+    if not second and _is_covered(state, plan, step, now, setup):
+        return Fill(grant.issue(plan, step, args, bound_to, _covering(state, plan, step, now, setup)))
+    return _ask(state, step, args, bound_to, verdict, now)
+
+
+def valid(state: ProposalState, step: Step, bound_to: str, now: datetime, *, second: bool) -> GrantState | None:
+    """The grant for exactly this: not revoked, not expired, not spent on anything else."""
+    return next(
+        (
+            held
+            for held in state.grants.values()
+            if held.grant.step == step.uid
+            and held.grant.binding == bound_to
+            and not held.revoked
+            and held.grant.expires_at > now
+            and (held.grant.level == "second" or not second)
+        ),
+        None,
+    )
+
+
+def still(state: ProposalState, step: Step, args: dict[str, Value], bound_to: str, now: datetime, setup: Setup) -> bool:
+    """Does what was permitted for an earlier attempt still hold for the very same arguments?"""
+    if state.phase != "running":
+        return False
+    again = permit(state, step, args, now, setup)
+    return isinstance(again, Granted) and again.binding == bound_to
+
+
+def _is_free(step: Step, manifest: Manifest, verdict: Verdict) -> bool:
+    return manifest.effect in UNGRANTED and verdict.kind == "allow" and step.gate == "none"
+
+
+def _is_covered(state: ProposalState, plan: Plan, step: Step, now: datetime, setup: Setup) -> bool:
+    """Only for arguments that nobody could know at approval, of effects that stay with the owner."""
+    if is_exact(step) or step.effect not in SELF_EFFECTS or state.answered is None:
+        return False
+    return state.approval == plan.digest() and expires_at(plan, step, state.answered.at, setup) > now
+
+
+def _covering(state: ProposalState, plan: Plan, step: Step, now: datetime, setup: Setup) -> Consent:
+    """The person's approval of the plan, for an argument that the plan said it would fill."""
+    by = state.answered
+    assert by is not None
+    expires = expires_at(plan, step, by.at, setup)
+    return Consent("filled", by.who.removeprefix("person:"), by.channel, state.approval, now, expires)
+
+
+def _ask(
+    state: ProposalState, step: Step, args: dict[str, Value], bound_to: str, verdict: Verdict, now: datetime
+) -> Ask:
+    before = [held.grant for held in state.grants.values() if held.grant.step == step.uid]
+    diff = grant.differences(before[-1].args, args) if before else []
+    return Ask(bound_to, (*verdict.reasons, *_lost(before, bound_to, diff, now)), diff)
+
+
+def _lost(before: list[Grant], bound_to: str, diff: list[dict[str, str]], now: datetime) -> list[str]:
+    """Why an approval that was given does not do."""
+    if not before:
+        return []
+    if diff:
+        return ["the arguments are not those you approved"]
+    if before[-1].binding != bound_to:
+        return ["the plan, the tool or the policy has changed since you approved"]
+    if before[-1].expires_at <= now:
+        return [f"your approval expired on {before[-1].expires_at:%Y-%m-%d %H:%M} UTC"]
+    return []

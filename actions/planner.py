@@ -1,0 +1,132 @@
+"""From a trigger to a plan: its playbook, filled and checked; without one, or where it does not fit, a reminder.
+
+No model is asked here (law L1). Everything that risk rests on is copied from the tools' manifests and the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from actions import slots, steps, validate
+from actions.playbook import BeforeArg, Playbook, StepSpec, TextArg
+from actions.policy import Risk, highest
+from actions.resolve import foreseen
+from actions.setup import Setup
+from actions.state import Question
+from actions.steps import Occasion
+from schemas import ids
+from schemas.plan import Plan, Step
+from schemas.trigger import Trigger
+from schemas.value import Value
+
+OFFERED_FOR = timedelta(days=30)
+"""How long a proposal without a deadline stays open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, or the questions that must be answered first."""
+
+    plan: Plan | None
+    questions: tuple[Question, ...] = ()
+
+
+def code(proposal: str) -> str:
+    """Four characters that a person can compare and say."""
+    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    number = int(ids.content_hash(proposal)[:12], 16)
+    return "".join(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(4))
+
+
+def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planned:
+    """Pure and deterministic: the same trigger at the same moment gives the same plan. ``given`` are the person's own
+    values for slots."""
+    wanted = occasion.trigger.playbook
+    playbook = setup.playbooks.get(wanted or "")
+    if playbook is None:
+        why = f"there is no playbook {wanted!r}" if wanted else "the rule names no playbook"
+        return Planned(_reminder(occasion, setup, why))
+    filling = slots.fill(playbook, occasion.trigger, given, _built_in(occasion, setup), setup.settings.zone)
+    if filling.questions:
+        return Planned(None, tuple(filling.questions))
+    plan = _assemble(playbook, playbook.planner, filling.values, occasion, setup)
+    faults = validate.validate(plan, setup.tools.manifest, setup.policy, setup.tools.names()) if plan.steps else []
+    if faults or not plan.steps:
+        why = f"the playbook {playbook.id} does not fit: {faults[0] if faults else 'every step lacks a value'}"
+        return Planned(_reminder(occasion, setup, why))
+    return Planned(plan)
+
+
+def revised(plan: Plan, changed: tuple[Step, ...], setup: Setup) -> Plan:
+    """The next version of a plan after a person's edit: steps keep their uids, gates and risk are judged anew."""
+    edited = plan.model_copy(
+        update={
+            "version": plan.version + 1,
+            "parent": plan.version,
+            "run": ids.run_id(plan.proposal, plan.version + 1),
+            "planner": "person",
+            "policy": setup.policy.version,
+            "steps": changed,
+        }
+    )
+    return _judged(edited, setup)
+
+
+def expiry(trigger: Trigger, now: datetime) -> datetime:
+    """When the question stops making sense: the rule knows how long after a deadline there is something to do."""
+    ends = [at for at in (trigger.expires_at, trigger.deadline_at) if at and at > now]
+    return ends[0] if ends else now + OFFERED_FOR
+
+
+def _built_in(occasion: Occasion, setup: Setup) -> dict[str, Value]:
+    return slots.built_in(occasion.trigger, code(occasion.proposal), occasion.now, setup.settings.zone)
+
+
+def _reminder(occasion: Occasion, setup: Setup, why: str) -> Plan:
+    """Nothing but a word to the person, at a useful time."""
+    values = _built_in(occasion, setup)
+    deadline = occasion.trigger.deadline_at
+    if deadline:
+        values["deadline"] = Value(v=deadline.isoformat(), type="DateTime", how="rule")
+    plan = _assemble(_REMINDER, "reminder", values, occasion, setup)
+    return plan.model_copy(update={"reasons": (*plan.reasons, f"only a reminder: {why}")})
+
+
+_REMINDER = Playbook(
+    id="reminder",
+    version=1,
+    title="Remind me",
+    steps=(
+        StepSpec(id="s1", tool="wait.until", args={"until": BeforeArg(before="deadline", days=1)}),
+        StepSpec(id="s2", tool="notify", args={"text": TextArg(text="{title}")}, after=("s1",)),
+    ),
+)
+
+
+def _assemble(playbook: Playbook, planner: str, values: Mapping[str, Value], occasion: Occasion, setup: Setup) -> Plan:
+    specs = steps.kept(playbook.steps, values, occasion.now, setup)
+    plan = Plan(
+        proposal=occasion.proposal,
+        run=ids.run_id(occasion.proposal, occasion.version),
+        version=occasion.version,
+        parent=occasion.version - 1 or None,
+        planner=planner,
+        policy=setup.policy.version,
+        steps=tuple(steps.build(spec, values, occasion, setup) for spec in specs),
+        expires_at=expiry(occasion.trigger, occasion.now),
+    )
+    return _judged(plan, setup)
+
+
+def _judged(plan: Plan, setup: Setup) -> Plan:
+    """Gates, reasons and risk by the policy, on what the plan alone tells of each step's values."""
+    judged: list[Step] = []
+    risks: list[Risk] = []
+    for step in plan.steps:
+        verdict = setup.policy.judge(setup.tools.manifest(step.tool), foreseen(plan, step, setup.tools.manifest))
+        judged.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
+        risks.append(verdict.risk)
+    reasons = tuple(dict.fromkeys(reason for step in judged for reason in step.reasons))
+    return plan.model_copy(update={"steps": tuple(judged), "risk": highest(risks), "reasons": reasons})

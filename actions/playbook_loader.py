@@ -1,0 +1,109 @@
+"""Reads playbooks from YAML; what is wrong is said with file, line and column, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from actions.playbook import FORMS, Playbook, RefArg, StepSpec, TextArg, places, text_refs
+from actions.tools.tool import Registry
+from schemas.document import KEY, Document, Trail
+from schemas.errors import RuleError
+from schemas.yaml_text import read, text_of
+
+SHIPPED = Path(__file__).parent / "playbooks"
+
+
+def load_all(tools: Registry, folders: tuple[Path, ...] = (SHIPPED,)) -> dict[str, Playbook]:
+    """Playbooks by id; one of a later folder replaces its namesake. ConfigError for the first that is wrong."""
+    files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    return {playbook.id: playbook for playbook in (load(file, tools) for file in files)}
+
+
+def load(file: Path, tools: Registry) -> Playbook:
+    """One playbook, checked against the tools that are there."""
+    text = text_of(file)
+    document = read(text, str(file), "playbook")
+    if not isinstance(document.data, dict):
+        raise document.error("a playbook is a mapping", (), remedy="start with `id: my-playbook`")
+    try:
+        playbook = Playbook.model_validate(document.data | {"sha": hashlib.sha256(text.encode()).hexdigest()})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = tuple(part for part in first["loc"] if part not in (*FORMS, "literal"))
+        raise _wrong(document, at, _words(first, at)) from error
+    for at, message in _faults(playbook, tools):
+        raise _wrong(document, at, message)
+    return playbook
+
+
+def _words(error: Mapping[str, Any], at: Trail) -> str:
+    name = ".".join(str(part) for part in at)
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {name!r}; remove it"
+    if error["type"] == "missing":
+        return f"{name!r} is missing; add it"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{name}: {message[:1].lower()}{message[1:]}"
+
+
+def _faults(playbook: Playbook, tools: Registry) -> Iterator[tuple[Trail, str]]:
+    seen: list[str] = []
+    for number, step in enumerate(playbook.steps):
+        at: Trail = ("steps", number)
+        if step.id in seen:
+            yield (*at, "id"), f"step {step.id} is there twice; number the steps s1, s2, ..."
+        for name in (*step.after, *step.only_after, *_referenced(step)):
+            if name not in seen:
+                yield at, f"{step.id} refers to {name!r}, which is not an earlier step; earlier: {', '.join(seen)}"
+        yield from _tool_faults(step, at, tools)
+        yield from _slot_faults(playbook, step, at)
+        seen.append(step.id)
+
+
+def _referenced(step: StepSpec) -> list[str]:
+    refs = [arg.step for arg in step.args.values() if isinstance(arg, RefArg)]
+    refs += [ref.step for arg in step.args.values() if isinstance(arg, TextArg) for ref in text_refs(arg.text)]
+    return [*refs, step.when.ref.split(".")[0]] if step.when else refs
+
+
+def _tool_faults(step: StepSpec, at: Trail, tools: Registry) -> Iterator[tuple[Trail, str]]:
+    manifest = tools.manifest(step.tool)
+    if manifest is None:
+        yield (*at, "tool"), f"unknown tool {step.tool!r}; {_suggest(step.tool, tools.names())}"
+        return
+    for name in step.args:
+        if manifest.arg(name) is None and not manifest.is_open(name):
+            yield (*at, "args", name), f"{step.tool} has no argument {name!r}; {_suggest(name, list(manifest.args))}"
+    for name, arg in manifest.args.items():
+        if arg.required and name not in step.args:
+            yield at, f"{step.tool} needs the argument {name!r} ({arg.type}); add it"
+
+
+def _slot_faults(playbook: Playbook, step: StepSpec, at: Trail) -> Iterator[tuple[Trail, str]]:
+    known = playbook.types()
+    for name in step.needs:
+        if name not in known:
+            yield (*at, "needs"), f"unknown slot {name!r}; {_suggest(name, list(known))}"
+    for arg_name, arg in step.args.items():
+        used = places(arg.text) if isinstance(arg, TextArg) else step.slots(arg_name)
+        for name in sorted(used - set(known)):
+            yield (*at, "args", arg_name), f"unknown slot {name!r}; {_suggest(name, list(known))}"
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(known)}"
+
+
+def _wrong(document: Document, at: Trail, message: str) -> RuleError:
+    """At the key of the deepest part of ``at`` that is in the file, or at the item of a list."""
+    while at and at not in document.places:
+        at = at[:-1]
+    key = (*at, KEY)
+    return document.error(message, key if key in document.places else at)

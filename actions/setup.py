@@ -1,0 +1,19 @@
+"""What deciding and executing rest on, handed over as one: playbooks, tools, policy and the person's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from actions.playbook import Playbook
+from actions.policy import Policy
+from actions.settings import ActSettings
+from actions.tools.tool import Registry
+
+
+@dataclass(frozen=True)
+class Setup:
+    playbooks: Mapping[str, Playbook]
+    tools: Registry
+    policy: Policy = field(default_factory=Policy)
+    settings: ActSettings = field(default_factory=ActSettings)

@@ -1,0 +1,1 @@
+"""What tests of acting are made of: a journal in memory, a bank that misbehaves, crashes at every point."""

@@ -1,0 +1,208 @@
+"""A small world to act in: a trigger, a playbook over the misbehaving bank, a person who answers from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Literal
+
+from actions import audit
+from actions.executor import Executor
+from actions.journal import Draft
+from actions.playbook import Playbook
+from actions.propose import Input, Tick, decide
+from actions.settings import ActSettings
+from actions.setup import Setup
+from actions.state import ProposalState, StepState
+from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
+from actions.testing.memory import MemoryJournal, MemoryLog
+from actions.testing.points import nowhere
+from actions.tools.tool import Registry, Tool
+from actions.tools.wait import WaitUntil
+from schemas import ids
+from schemas.clock import ManualClock
+from schemas.command import Command, Verb
+from schemas.model import Json
+from schemas.plan import EffectClass
+from schemas.trigger import Evidence, Explanation, Trigger
+from schemas.value import Integrity, Value
+
+START = datetime(2025, 3, 3, 9, tzinfo=UTC)
+OWNER = "ann"
+Shape = Literal["small", "full"]
+
+
+def trigger(number: int = 1, **changes: object) -> Trigger:
+    """A rule fired for an unpaid invoice; ``number`` makes the occurrence, the key stays."""
+    amount = {"amount": "82.50", "currency": "EUR"}
+    base = Trigger(
+        id=ids.trigger_id("invoice-unpaid", "1", "acme-17", str(number)),
+        owner=OWNER,
+        rule="invoice-unpaid",
+        revision="1",
+        key="acme-17",
+        occurrence=str(number),
+        fired_at=START,
+        title="Pay Acme 82.50 EUR by 20 March",
+        playbook="pay",
+        deadline_at=START + timedelta(days=17),
+        evidence=(
+            Evidence(event="ev1", kind="mail.received", title="Invoice 17", occurred_at=START, quote="82.50 EUR"),
+        ),
+        values={
+            "party.name": Value(v="Acme", type="Text", sources=("ev1",), integrity=Integrity.KNOWN),
+            "fact.invoice.amount": Value(v=amount, type="Money", sources=("ev1",), integrity=Integrity.KNOWN),
+        },
+        explanation=Explanation(rule="invoice-unpaid", revision="1", outcome="fired", reason="lead_reached", at=START),
+    )
+    return base.model_copy(update=changes)
+
+
+_SLOTS: dict[str, object] = {
+    "payee": {"type": "Text", "from": ["party.name"], "required": True},
+    "amount": {"type": "Money", "from": ["fact.invoice.amount"], "required": True},
+}
+_PAY = {"tool": "bank.pay", "args": {"payee": {"slot": "payee"}, "amount": {"slot": "amount"}}}
+_STEPS: dict[Shape, list[dict[str, object]]] = {
+    "small": [{"id": "s1", **_PAY}],
+    "full": [
+        {"id": "s1", "tool": "bank.invoice", "args": {"payee": {"slot": "payee"}}},
+        {"id": "s2", "tool": "bank.pay", "args": {"payee": {"ref": "s1.payee"}, "amount": {"ref": "s1.amount"}}},
+        {"id": "s3", "tool": "wait.until", "args": {"until": "2025-03-05T09:00:00+00:00"}, "after": ["s2"]},
+        {"id": "s4", "tool": "bank.mail",
+         "args": {"payee": {"text": "paid {s2.payment_id}"}, "amount": {"slot": "amount"}}},
+        {"id": "s5", "tool": "bank.note", "args": {"payee": {"slot": "payee"}, "amount": {"slot": "amount"}},
+         "after": ["s3", "s4"]},
+    ],
+}  # fmt: skip
+
+
+def playbook(shape: Shape) -> Playbook:
+    return Playbook.model_validate(
+        {"id": "pay", "version": 1, "title": "Pay", "slots": _SLOTS, "steps": _STEPS[shape], "sha": "0" * 64}
+    )
+
+
+Make = Callable[[MemoryJournal, Setup, ManualClock], Executor]
+
+
+def plain_executor(journal: MemoryJournal, setup: Setup, clock: ManualClock) -> Executor:
+    return Executor(journal, journal.book, setup, clock, Random(7))
+
+
+@dataclass
+class Household:
+    """One world over several lives of the process. ``point`` is where the present life may end."""
+
+    effect_class: EffectClass
+    shape: Shape = "full"
+    scripts: Mapping[str, Iterable[Behaviour]] = field(default_factory=dict)
+    latency: timedelta = timedelta(0)
+    make: Make = plain_executor
+    extra: Iterable[Tool] = ()
+    settings: ActSettings = field(default_factory=ActSettings)
+
+    def __post_init__(self) -> None:
+        self.clock = ManualClock(START)
+        self.ledger = Ledger(self.clock)
+        self.log = MemoryLog()
+        self.tools = {
+            tool.manifest.name: tool
+            for tool in (
+                self._bank("bank.invoice", "pure"),
+                self._bank("bank.pay", self.effect_class),
+                self._bank("bank.mail", "reconcile"),
+                self._bank("bank.note", "keyed"),
+            )
+        }
+        books = {"pay": playbook(self.shape)}
+        self.setup = Setup(books, Registry([*self.tools.values(), WaitUntil(), *self.extra]), settings=self.settings)
+        self.proposal = ids.proposal_id(OWNER, trigger().id)
+        self.questions = 0
+        self._said = 0
+
+    def _bank(self, name: str, effect_class: EffectClass) -> BankTool:
+        return BankTool(manifest(name, effect_class), self.ledger, self.scripts.get(name, ()), latency=self.latency)
+
+    @property
+    def state(self) -> ProposalState:
+        return self.log.open(OWNER).book.proposals[self.proposal]
+
+    def rows(self, key_of: str) -> int:
+        """Times that a step's effect is in the ledger, when everything has landed."""
+        self.clock.advance_to(self.clock.now() + timedelta(hours=1))
+        plan = self.state.plan
+        assert plan is not None
+        key = ids.idempotency_key(plan.run, plan.step(key_of).uid)
+        return sum(row.key.startswith(key) for row in self.ledger.landed())
+
+    async def live(self, point: Callable[[str], None] = nowhere) -> None:
+        """One life of the process: until the run has ended, or until ``point`` kills it."""
+        for tool in self.tools.values():
+            tool.point = point
+        journal = self.log.open(OWNER, point)
+        executor = self.make(journal, self.setup, self.clock)
+        await self.say(journal, trigger())
+        for _ in range(200):
+            state = journal.book.proposals[self.proposal]
+            if state.phase in ("done", "failed", "stopped"):
+                return
+            command = self.answer(state)
+            if command:
+                await self.say(journal, command)
+            else:
+                when = await executor.advance(self.proposal)
+                self.clock.advance_to(when or self.clock.now())
+        raise AssertionError(f"the run goes on for ever: {journal.book.proposals[self.proposal]}")
+
+    async def say(self, journal: MemoryJournal, said: Input) -> list[Draft]:
+        drafts = decide(journal.book, said, self.clock.now(), self.setup)
+        if drafts:
+            await journal.append(drafts)
+        return drafts
+
+    async def tick(self, journal: MemoryJournal) -> list[Draft]:
+        return await self.say(journal, Tick())
+
+    def answer(self, state: ProposalState) -> Command | None:
+        """A person who approves, confirms what is asked, and tells the truth."""
+        if state.phase == "offered":
+            return self.command("approve", digest=state.digest)
+        for uid, live in state.steps.items():
+            if live.gate:
+                return self.command("confirm", digest=live.gate.digest, step=uid)
+            if live.phase == "asked":
+                return self._truth(uid, live)
+        return None
+
+    def _truth(self, uid: str, live: StepState) -> Command:
+        self.questions += 1
+        happened = self.ledger.find(live.key) is not None
+        out: Json = {"payment_id": "seen by me"} if happened else {}
+        return self.command("answer", digest=live.question, step=uid, happened=happened, out=out)
+
+    def command(self, verb: Verb, *, digest: str = "", who: str = OWNER, channel: str = "cli", **args: Json) -> Command:
+        self._said += 1
+        return Command(
+            id=ids.command_id(self.proposal, verb, str(self._said)),
+            owner=OWNER,
+            who=who,
+            channel=channel,
+            verb=verb,
+            proposal=self.proposal,
+            digest=digest,
+            args=args,
+            at=self.clock.now(),
+        )
+
+    def faults(self) -> list[str]:
+        """What is wrong with this world: an effect twice or lost, a step not done, a journal that does not hold."""
+        steps = {"small": ["s1"], "full": ["s2", "s4", "s5"]}[self.shape]
+        found = [f"{step}: {n} effects" for step in steps if (n := self.rows(step)) != 1]
+        state = self.state
+        if state.phase != "done":
+            found.append(f"the run ended {state.phase}: {state.reason} {state.says}")
+        found += [f"{uid}: {live.phase}" for uid, live in state.steps.items() if live.phase != "ok"]
+        return found + [str(fault) for fault in audit.verify(self.log.entries)]

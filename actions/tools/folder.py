@@ -1,0 +1,136 @@
+"""A folder that tools may write into, and nothing beside it: no links, no ``..``, whole files or none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from actions import nominal
+from schemas.errors import ConfigError, NotSent, OutcomeUnknown, StepFailed
+
+MAX_BYTES = 32_000_000
+
+
+class Folder:
+    """``root`` is made if it is missing. Everything below it is reached by bare names, one level at a time.
+
+    Writing blocks for a few milliseconds (it is on disk when it returns). An error before the file appears is
+    NotSent; one after it is OutcomeUnknown.
+    """
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_absolute():
+            raise ConfigError(f"the folder {root} is not absolute", remedy="give its whole path")
+        self.root = root
+
+    def sub(self, name: str) -> Folder:
+        return Folder(self.path(name))
+
+    def path(self, name: str) -> Path:
+        """Where a name would be. StepFailed for a name that leads elsewhere, or to a link."""
+        wrong = nominal.fault("FileName", name)
+        if wrong or name in (".", ".."):
+            raise StepFailed(f"the file name {name!r} {wrong}", code="invalid", remedy="use a plain file name")
+        path = self.root / name
+        if path.is_symlink():
+            raise StepFailed(f"{path} is a link", code="denied", remedy="replace it with a real file")
+        return path
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.root)) if self.root.is_dir() else []
+
+    def read(self, name: str) -> bytes | None:
+        """The whole file; None if there is none. Refuses links and what is not a plain file."""
+        path = self.path(name)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StepFailed(f"{path} cannot be read ({error.strerror})", code="denied") from error
+        with os.fdopen(descriptor, "rb") as file:
+            if os.fstat(descriptor).st_size > MAX_BYTES:
+                raise StepFailed(f"{path} is larger than {MAX_BYTES} bytes", code="invalid")
+            return file.read()
+
+    def create(self, name: str, content: bytes) -> bool:
+        """A new file, whole or not at all; False (and no change) if there is one of that name."""
+        return self._link(self.path(name), content)
+
+    def deliver(self, into: Folder, name: str, content: bytes) -> bool:
+        """The same in another folder, through a temporary file in this one (Maildir's tmp); ``name`` is ours, so it
+        may hold a Maildir's flags."""
+        into.ensure()
+        made = self._link(into.root / name, content)
+        into._made_durable()
+        return made
+
+    def _link(self, path: Path, content: bytes) -> bool:
+        with self._temporary(content) as temporary:
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                raise NotSent(
+                    f"cannot make {path} ({error.strerror})", remedy="free some space, check rights"
+                ) from error
+            self._made_durable()
+        return True
+
+    def replace(self, name: str, content: bytes) -> None:
+        """The old content or the new one, never a mixture, for every reader and after every crash."""
+        path = self.path(name)
+        with self._temporary(content) as temporary:
+            try:
+                if path.exists():
+                    os.chmod(temporary, path.stat().st_mode & 0o777)
+                os.replace(temporary, path)
+            except OSError as error:
+                raise NotSent(f"cannot replace {path} ({error.strerror})", remedy="check the rights on it") from error
+            self._made_durable()
+
+    def ensure(self) -> None:
+        """Make the folder if it is missing."""
+        try:
+            self._made()
+        except OSError as error:
+            raise NotSent(f"cannot make {self.root} ({error.strerror})", remedy="check the rights above it") from error
+
+    @contextlib.contextmanager
+    def _temporary(self, content: bytes) -> Iterator[Path]:
+        """A file with this content, on disk, that disappears unless it is moved away."""
+        path = self.root / f".{secrets.token_hex(8)}.tmp"
+        try:
+            self._made()
+            with open(path, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+            remedy = "free some space, or check the folder's rights"
+            raise NotSent(f"cannot write into {self.root} ({error.strerror})", remedy=remedy) from error
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _made(self) -> None:
+        if self.root.is_symlink():
+            raise NotADirectoryError(20, "it is a link", str(self.root))
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _made_durable(self) -> None:
+        try:
+            descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise OutcomeUnknown(f"written into {self.root}, but perhaps not for good ({error.strerror})") from error
