@@ -1,0 +1,1 @@
+"""The product: command line, socket API, settings, wiring, storage."""

@@ -1,0 +1,231 @@
+"""proposals list|digest|show|approve|edit|reject|snooze|never|answer|confirm."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.place import AsJson, client, settings, with_log
+from schemas.clock import SystemClock, zone
+from schemas.errors import ConfigError
+
+if TYPE_CHECKING:
+    from forewatch.settings import Settings
+    from streams.work import Log
+
+app = typer.Typer(no_args_is_help=True)
+
+Proposal = Annotated[str, typer.Argument(help="Its id, or the start of it.")]
+Digest = Annotated[
+    str, typer.Option(help="The code of what you saw; without it, what 'proposals show' shows now is meant.")
+]
+
+
+@app.command("list")
+def list_(
+    all_: Annotated[bool, typer.Option("--all", help="Also those that are over.")] = False, as_json: AsJson = False
+) -> None:
+    """What Forewatch proposes."""
+    cards = with_log(lambda log, chosen: _cards(log, chosen))
+    shown = [card for card in cards if all_ or card["is_open"]]
+    if as_json:
+        show_json(shown)
+        return
+    show_table(
+        ("id", "state", "urgency", "by", "title"),
+        [(c["id"][:8], c["phase"], c["urgency"], (c["deadline_at"] or "")[:16], c["title"]) for c in shown],
+        empty="nothing is proposed",
+    )
+
+
+@app.command()
+def digest(as_json: AsJson = False) -> None:
+    """What did not interrupt you and is still open: what matters most first, with the reason."""
+    cards = with_log(lambda log, chosen: _cards(log, chosen))
+    waiting = [c for c in cards if c["is_open"] and c["phase"] != "snoozed" and c["surface"] == "digest"]
+    waiting.sort(key=lambda c: (-c["priority"].get("score", 0.0), c["deadline_at"] or "", c["id"]))
+    if as_json:
+        show_json(waiting)
+        return
+    show_table(
+        ("id", "priority", "by", "why not now", "title"),
+        [(c["id"][:8], _score(c), (c["deadline_at"] or "")[:10], _not_now(c), c["title"]) for c in waiting],
+        empty="nothing waits in the digest",
+    )
+
+
+def _score(card: dict[str, Any]) -> str:
+    return f"{card['priority'].get('score', 0.0):.2f}"
+
+
+_NOT_NOW = {
+    "budget_spent": "the day's interruptions were spent",
+    "outranked": "kept for something that matters more",
+    "low_urgency": "it is not urgent",
+    "snoozed": "you put it off",
+    "acknowledged": "you know of it",
+}
+
+
+def _not_now(card: dict[str, Any]) -> str:
+    reason = str(card["surface_reason"])
+    return _NOT_NOW.get(reason, reason)
+
+
+async def _cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
+    from forewatch.cards import card, unread_accounts
+    from forewatch.wiring import build_setup
+    from streams.accounts import accounts, cursors
+    from streams.journal import read_books
+
+    books, setup = await read_books(log), build_setup(chosen, SystemClock())
+    states, places = accounts(log), cursors(log)
+    await states.refresh()
+    await places.refresh()
+    unread = unread_accounts(states, places.get, SystemClock().now())
+    return [card(state, setup, chosen.zone, unread) for book in books.values() for state in book.proposals.values()]
+
+
+def find_card(wanted: str) -> dict[str, Any]:
+    from forewatch.api import the_one
+
+    cards = {card["id"]: card for card in with_log(lambda log, chosen: _cards(log, chosen))}
+    return cards[the_one(wanted, list(cards), "proposal")]
+
+
+@app.command()
+def show(proposal: Proposal, as_json: AsJson = False) -> None:
+    """One proposal: what, why, the evidence, the plan, the risk."""
+    card = find_card(proposal)
+    if as_json:
+        show_json(card)
+    else:
+        show_card(card)
+
+
+def show_card(card: dict[str, Any]) -> None:
+    for line in card["lines"]:
+        out.print(line, markup=False)
+
+
+def _send(proposal: str, verb: str, digest: str, args: dict[str, Any], done: str, as_json: bool) -> None:
+    card = find_card(proposal)
+    body = {"channel": "cli", "who": settings().owner, "digest": digest or card["digest"], "args": args}
+    answer = client().post(f"/proposals/{card['id']}/{verb}", body)
+    if as_json:
+        show_json(answer)
+    else:
+        say(f"{card['title']}: {done}")
+
+
+@app.command()
+def approve(proposal: Proposal, digest: Digest = "", as_json: AsJson = False) -> None:
+    """Allow exactly what is shown, once."""
+    _send(proposal, "approve", digest, {}, "approved; see 'forewatch runs show'", as_json)
+
+
+@app.command()
+def edit(
+    proposal: Proposal,
+    step: Annotated[str, typer.Argument(help="The step, such as s1.")],
+    change: Annotated[list[str], typer.Argument(help="NAME=VALUE, once for each argument.")],
+    digest: Digest = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change arguments of a step; the proposal is then offered again."""
+    args = dict(_pair(item) for item in change)
+    _send(proposal, "edit", digest, {"step": step, "args": args}, "changed; look at it and approve it", as_json)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"{text!r} is not of the form NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+@app.command()
+def reject(
+    proposal: Proposal, reason: Annotated[str, typer.Option(help="Why; kept.")] = "", as_json: AsJson = False
+) -> None:
+    """Not this time."""
+    _send(proposal, "reject", "", {"reason": reason}, "rejected", as_json)
+
+
+@app.command()
+def never(proposal: Proposal, as_json: AsJson = False) -> None:
+    """Never again for this rule and this matter."""
+    _send(proposal, "never", "", {}, "never again", as_json)
+
+
+@app.command()
+def snooze(
+    proposal: Proposal,
+    until: Annotated[
+        str, typer.Argument(help="2026-03-31T09:00, 3d or 2h; 'clears': when it is over; 'changes': when it is new.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Come back to it later, or know of it until it clears or changes."""
+    if until in ("clears", "changes"):
+        _send(proposal, "snooze", "", {"until": until}, f"noted; quiet until it {until}", as_json)
+        return
+    when = _instant(until, SystemClock().now())
+    _send(proposal, "snooze", "", {"until": when.isoformat()}, f"asleep until {when.isoformat()}", as_json)
+
+
+def _instant(text: str, now: datetime) -> datetime:
+    units = {"d": "days", "h": "hours", "m": "minutes"}
+    if text[:-1].isdecimal() and text[-1:] in units:
+        return now + timedelta(**{units[text[-1]]: int(text[:-1])})
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"{text!r} is neither a time nor a duration", remedy="write 2026-03-31T09:00, 3d, clears or changes"
+        ) from error
+    return (when if when.tzinfo else when.replace(tzinfo=zone(settings().timezone))).astimezone(UTC)
+
+
+@app.command()
+def confirm(
+    proposal: Proposal,
+    step: Annotated[str, typer.Argument(help="The step that asks, such as s2.")],
+    digest: Digest = "",
+    as_json: AsJson = False,
+) -> None:
+    """Confirm one step that asks for it by itself, with its exact values."""
+    gates = find_card(proposal)["gates"]
+    seen = digest or gates.get(step, "")
+    if not seen:
+        raise ConfigError(
+            f"step {step} does not ask for a confirmation", remedy=f"asking now: {sorted(gates) or 'none'}"
+        )
+    _send(proposal, "confirm", seen, {"step": step}, f"{step} confirmed", as_json)
+
+
+@app.command()
+def answer(
+    proposal: Proposal,
+    reply: Annotated[list[str], typer.Argument(help="SLOT=VALUE for what was asked, or STEP=yes|no: did it happen?")],
+    digest: Digest = "",
+    as_json: AsJson = False,
+) -> None:
+    """Answer what the proposal, or a step with an unknown outcome, asks."""
+    pairs = dict(_pair(item) for item in reply)
+    questions = find_card(proposal)["unknown"]
+    ((name, value), *_) = pairs.items()
+    if name in questions:
+        if value not in ("yes", "no"):
+            raise ConfigError(f"{name}={value}: did it happen?", remedy=f"say {name}=yes or {name}=no")
+        args: dict[str, Any] = {"step": name, "happened": value == "yes", "out": {}}
+        _send(proposal, "answer", digest or questions[name], args, "noted", as_json)
+    else:
+        _send(proposal, "answer", digest, {"slots": pairs}, "noted", as_json)

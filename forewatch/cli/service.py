@@ -1,0 +1,72 @@
+"""init, serve, doctor: the service as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import Annotated
+
+import typer
+
+from forewatch.cli.console import Exit, say, show_json, show_table
+from forewatch.cli.place import AsJson, client, settings
+from forewatch.log import configure
+
+
+def register(app: typer.Typer) -> None:
+    for command in (init, serve, status, doctor):
+        app.command()(command)
+
+
+def init(
+    timezone: Annotated[str, typer.Option(help="Your IANA time zone; this machine's by default.")] = "",
+) -> None:
+    """Make the home folder and its config.toml."""
+    from forewatch.setup_home import init_home
+
+    chosen = settings()
+    path = init_home(chosen.home, timezone)
+    say(f"Forewatch lives in {chosen.home}")
+    say(f"settings: {path}")
+    say("next: forewatch accounts add maildir ~/Maildir, then forewatch serve")
+
+
+def serve() -> None:
+    """Run the service until it is interrupted."""
+    gc.disable()  # what a start loads stays: until it is over, collecting finds nothing and costs a tenth of it
+    from forewatch.serve import serve as run
+
+    chosen = settings()
+    configure(chosen.log_level)
+    asyncio.run(run(chosen, on_ready=_collect_from_now_on))
+
+
+def _collect_from_now_on() -> None:
+    gc.freeze()
+    gc.enable()
+
+
+def status(as_json: AsJson = False) -> None:
+    """What the running service is doing."""
+    found = client().get("/status")
+    if as_json:
+        show_json(found)
+    else:
+        show_table(("what", "value"), found.items(), empty="")
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Check everything that Forewatch rests on, and say how to mend what is wrong."""
+    from forewatch.doctor import examine
+
+    checks = examine(settings)
+    if as_json:
+        show_json([check.as_json() for check in checks])
+    else:
+        show_table(
+            ("check", "state", "detail", "what to do"),
+            [(c.name, c.state, c.detail, c.remedy) for c in checks],
+            empty="",
+        )
+    if any(check.state == "fail" for check in checks):
+        raise typer.Exit(Exit.UNHEALTHY)

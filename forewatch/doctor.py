@@ -1,0 +1,181 @@
+"""doctor: checks everything that Forewatch rests on, each with what to do when it is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from forewatch.client import Client
+from forewatch.settings import Settings
+from schemas.clock import SystemClock
+from schemas.errors import ForewatchError, Unreachable
+
+State = Literal["ok", "warn", "fail"]
+
+LEAST_FREE = 500 << 20
+"""Bytes of free space below which the log may soon fail to grow."""
+PACKAGES = ("schemas", "extractors", "rules", "actions", "streams", "forewatch")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def examine(load: Callable[[], Settings]) -> list[Check]:
+    """Every check, also after one has failed. ``load`` reads the settings and may raise."""
+    checks = [_python(), _packages()]
+    try:
+        settings = load()
+    except ForewatchError as error:
+        return [*checks, Check("settings", "fail", error.message, error.remedy)]
+    checks.append(Check("settings", "ok", f"{settings.home}, zone {settings.timezone}"))
+    for check in (_home, _space, _rules, _service, _history):
+        checks += _guarded(check, settings)
+    return checks + asyncio.run(_log_checks(settings))
+
+
+def _guarded(check: Callable[[Settings], Iterator[Check]], settings: Settings) -> list[Check]:
+    try:
+        return list(check(settings))
+    except ForewatchError as error:
+        return [Check(check.__name__.strip("_"), "fail", error.message, error.remedy)]
+
+
+def _python() -> Check:
+    """Always ok: the package does not install on a Python that is too old."""
+    return Check("python", "ok", ".".join(map(str, sys.version_info[:3])))
+
+
+def _packages() -> Check:
+    """The flat package names are common ones: another distribution may have put its own in their place."""
+    here = Path(__file__).parent.parent
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None or Path(spec.origin).parent.parent != here:
+            found = spec.origin if spec else "nowhere"
+            remedy = "install Forewatch in an environment of its own"
+            return Check("packages", "fail", f"{name} comes from {found}", remedy)
+    return Check("packages", "ok", str(here))
+
+
+def _home(settings: Settings) -> Iterator[Check]:
+    home = settings.home
+    if not home.is_dir():
+        yield Check("home", "fail", f"{home} is not there", "run 'forewatch init'")
+        return
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        yield Check("home", "fail", f"{home} cannot be written", f"chmod u+rwx {home}")
+    elif home.stat().st_mode & 0o077:
+        yield Check("home", "warn", f"others may look into {home}", f"chmod 700 {home}")
+    else:
+        yield Check("home", "ok", str(home))
+
+
+def _space(settings: Settings) -> Iterator[Check]:
+    if not settings.home.is_dir():
+        return
+    free = shutil.disk_usage(settings.home).free
+    detail = f"{free >> 20} MB free"
+    if free < LEAST_FREE:
+        yield Check("disk", "fail", detail, "free some space: nothing is lost, but nothing can be written")
+    else:
+        yield Check("disk", "ok", detail)
+
+
+def _rules(settings: Settings) -> Iterator[Check]:
+    from forewatch.wiring import build_setup, load_rules
+
+    rules = load_rules(settings, build_setup(settings, SystemClock()))
+    yield Check("rules", "ok", f"{len(rules)} rules")
+
+
+def _service(settings: Settings) -> Iterator[Check]:
+    try:
+        status = Client(settings.socket).get("/status")
+    except Unreachable:
+        yield Check("service", "warn", "no service is running", "start it with 'forewatch serve'")
+        return
+    yield Check("service", "ok", f"answers at {settings.socket}")
+    if problem := status["rules_problem"]:
+        yield Check("rules in use", "warn", "the service goes on with the rules of before", f"mend {problem}")
+    if canary := status["canary"]:
+        yield _canary(canary)
+
+
+def _canary(flight: dict[str, Any]) -> Check:
+    if flight["is_lost"]:
+        detail = f"that of {flight['sent_at']} did not come through the pipeline"
+        return Check("canary", "fail", detail, "look at the service's log; restart it with 'forewatch serve'")
+    return Check("canary", "ok", f"seen {flight['seen_at']}" if flight["seen_at"] else "under way")
+
+
+def _history(settings: Settings) -> Iterator[Check]:
+    from forewatch.storage import manifest
+    from forewatch.storage.query import HistoryQuery
+
+    if not manifest.exists(settings.history):
+        yield Check("history", "warn", "there is none yet", "it begins with the first 'forewatch serve'")
+        return
+    table = HistoryQuery(settings.history, settings.timezone).page("SELECT count(*) FROM events")
+    yield Check("history", "ok", f"{table.rows[0][0]} events")
+
+
+async def _log_checks(settings: Settings) -> list[Check]:
+    from actions.audit import verify
+    from streams.accounts import accounts, cursors
+    from streams.journal import valid_entries
+    from streams.log import open_log
+
+    if not settings.home.is_dir():
+        return []
+    try:
+        log = await open_log(settings.broker_url, settings.topic_prefix, settings.partitions)
+    except ForewatchError as error:
+        return [Check("log", "fail", error.message, error.remedy)]
+    try:
+        checks = [Check("log", "ok", settings.broker_url)]
+        faults = verify([entry async for entry in valid_entries(log)])
+        checks.append(
+            Check("journal", "fail", str(faults[0]), "see 'forewatch audit verify'")
+            if faults
+            else Check("journal", "ok", "the hash chains are whole")
+        )
+        states, places = accounts(log), cursors(log)
+        await states.refresh()
+        await places.refresh()
+        checks += [_account(state, places.get(state.id)) for state in states if state.status != "removed"]
+        return checks
+    finally:
+        await log.close()
+
+
+def _account(state: Any, place: Any) -> Check:
+    name = f"account {state.id}"
+    if state.status == "needs_reauth":
+        return Check(name, "fail", state.reason, "mend the source; it is tried again by itself")
+    if state.status == "paused":
+        return Check(name, "warn", "paused", f"forewatch accounts resume {state.id}")
+    if place is None or place.polled_at is None:
+        return Check(name, "warn", "never polled yet", "start the service with 'forewatch serve'")
+    if place.questions:
+        question = place.questions[0]
+        return Check(name, "warn", question["text"], f"forewatch accounts answer {state.id} {question['code']} ...")
+    if place.failures:
+        return Check(name, "warn", place.error, f"tried again at {place.retry_at}")
+    if place.silent:
+        return Check(name, "warn", f"silent since {place.arrivals[-1]}", "is the source still connected?")
+    return Check(name, "ok", f"last polled {place.polled_at}")

@@ -1,0 +1,101 @@
+"""Erasing an account: what came from it goes, from the log, the history, the index, the outbox and the vault.
+
+It is written down first that it shall be done, so that a crash, or a full disk, leaves it to be finished by the next
+``serve`` or by the same command again. What tools did in the world (mails, calendar entries, documents) is the
+person's and stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from forewatch.erasures import Erasure, announce, follow
+from forewatch.settings import Settings
+from forewatch.wiring import build_setup, load_rules
+from rules.engine import Engine
+from schemas.clock import Clock
+from streams.broker import Broker, parse_broker
+from streams.erase import Lineage, erase_from_log
+from streams.evaluate import rebuilt
+from streams.log import open_log
+from streams.rewriting import reopen, rewritten_for
+from streams.work import Log
+
+_FOLDER = "erasing"
+"""One file for each account that is to be erased; in it the names of what its erased runs left in the outbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How much rested on the account."""
+
+    account: str
+    ids: int
+    proposals: int
+
+
+def pending(home: Path) -> list[str]:
+    """Accounts whose erasure was begun and not ended."""
+    folder = home / _FOLDER
+    return sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
+
+
+def is_begun(settings: Settings, account: str) -> bool:
+    """Whether an erasure of this account was begun, here or on another machine of the same log."""
+    return account in pending(settings.home) or rewritten_for(_broker(settings)) == account
+
+
+def erase(settings: Settings, account: str, clock: Clock) -> Erased:
+    """Blocks until nothing of the account is left. ConfigError while a service runs here."""
+    broker = _broker(settings)
+    mark = settings.home / _FOLDER / account
+    mark.parent.mkdir(mode=0o700, exist_ok=True)
+    mark.touch()
+    lineage = erase_from_log(broker, account, note=lambda lineage: _note(mark, lineage))
+    erasure = Erasure(at=clock.now(), keys=tuple(mark.read_text("utf-8").split()))
+    asyncio.run(_follow(settings, clock, erasure))
+    reopen(broker)
+    mark.unlink()
+    return Erased(account, len(lineage.ids), len(lineage.proposals))
+
+
+def _broker(settings: Settings) -> Broker:
+    return parse_broker(settings.broker_url, settings.topic_prefix, settings.partitions)
+
+
+def _note(mark: Path, lineage: Lineage) -> None:
+    """Durable, and whole or not there."""
+    known = {*mark.read_text("utf-8").split(), *lineage.keys}
+    fresh = mark.with_name(f".{mark.name}")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write("".join(f"{key}\n" for key in sorted(known)))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.rename(mark)
+
+
+def finish(settings: Settings, clock: Clock) -> list[Erased]:
+    """Whatever a crash left unfinished."""
+    return [erase(settings, account, clock) for account in pending(settings.home)]
+
+
+async def _follow(settings: Settings, clock: Clock, erasure: Erasure) -> None:
+    """What rests on the log: the history, the outbox, and what the rules remember."""
+    log = await open_log(settings.broker_url, settings.topic_prefix, settings.partitions, is_rewriting=True)
+    try:
+        await announce(log, erasure)
+        await follow(settings, log)
+        await _rebuild_state(settings, clock, log)
+    finally:
+        await log.close()
+
+
+async def _rebuild_state(settings: Settings, clock: Clock, log: Log) -> None:
+    """Made again from the events that remain."""
+    rule_set = load_rules(settings, build_setup(settings, clock))
+    for partition in range(settings.partitions):
+        state = await rebuilt(log, partition, lambda owner: Engine(rule_set, owner, settings.zone))
+        await log.append(state)

@@ -1,0 +1,206 @@
+"""Wiring: the only module that knows the concrete classes; everything else is given its collaborators."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import rules
+from actions.executor import Executor
+from actions.playbook_loader import load_all
+from actions.settings import ActSettings
+from actions.setup import Setup
+from extractors import registry
+from extractors.connector import Connector
+from forewatch import canary
+from forewatch.access import Credentials
+from forewatch.erasures import follow
+from forewatch.recorder import TOPICS, RecordAgent
+from forewatch.reloading import Reloader
+from forewatch.settings import Settings
+from forewatch.storage.history import History, Tuning
+from forewatch.toolbox import toolbox
+from forewatch.watchdog import Watchdog, WatchdogDeps
+from forewatch.watching import WatchDeps, Watchers
+from rules.engine import Engine
+from rules.loader import load
+from rules.ruleset import RuleSet
+from schemas.account import AccountState, CursorState
+from schemas.clock import Clock
+from schemas.errors import ConfigError
+from streams import topics
+from streams.accounts import Fold, accounts, cursors
+from streams.act import ActAgent, ActDeps
+from streams.app import Worker, create_app
+from streams.deadletter import DeadLetterLimit
+from streams.evaluate import EvaluateAgent
+from streams.lane import Agent
+from streams.log import open_log
+from streams.normalise import NormaliseAgent
+from streams.partition import partition_for
+from streams.poll import PollAgent, PollDeps
+from streams.ticker import Ticker, TickerDeps
+from streams.work import Log
+
+LIBRARY = Path(rules.__file__).parent / "library"
+"""The rules that Forewatch ships."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """Everything that a running Forewatch is made of."""
+
+    settings: Settings
+    clock: Clock
+    log: Log
+    accounts: Fold[AccountState]
+    cursors: Fold[CursorState]
+    connectors: Mapping[str, Connector]
+    reloader: Reloader
+    setup: Setup
+    history: History
+    poll: PollAgent
+    evaluate: EvaluateAgent
+    act: ActAgent
+    ticker: Ticker
+    worker: Worker
+    credentials: Credentials
+    watchers: Watchers
+    watchdog: Watchdog
+
+    async def start(self) -> None:
+        """What comes first in the log is what rules are in use."""
+        await self.reloader.start()
+        await self.worker.start()
+
+    async def stop(self) -> None:
+        """Prompt; whatever was under way goes on at the next start."""
+        await self.worker.stop()
+        await asyncio.to_thread(self.credentials.close)
+        await asyncio.to_thread(self.history.close)
+        await self.log.close()
+
+
+def rule_paths(settings: Settings) -> tuple[Path, ...]:
+    """The shipped library and the person's own files and folders."""
+    return (*((LIBRARY,) if settings.library else ()), *settings.rule_paths)
+
+
+def load_rules(settings: Settings, setup: Setup) -> RuleSet:
+    """All rules, also those that are off; RuleError with file:line:column."""
+    found = load(rule_paths(settings), zone=settings.zone, playbooks=setup.playbooks.keys())
+    if unknown := set(settings.disabled_rules) - found.by_id.keys():
+        raise ConfigError(
+            f"disabled_rules: there is no rule {sorted(unknown)[0]!r}", remedy="see 'forewatch rules list'"
+        )
+    return found.without(settings.disabled_rules)
+
+
+def shipped_rules(rules: RuleSet) -> frozenset[str]:
+    """Ids of those that come with Forewatch."""
+    return frozenset(rule.id for rule in rules if rule.place is not None and Path(rule.place.file).parent == LIBRARY)
+
+
+def _normaliser(connectors: Mapping[str, Connector], settings: Settings, clock: Clock) -> NormaliseAgent:
+    own = {canary.SOURCE: canary.Canary()}
+    return NormaliseAgent(connectors, settings.zone, clock, DeadLetterLimit(), own)
+
+
+def build_setup(settings: Settings, clock: Clock) -> Setup:
+    tools = toolbox(settings, clock)
+    act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
+    return Setup(playbooks=load_all(tools), tools=tools, settings=act)
+
+
+async def open_settings_log(settings: Settings) -> Log:
+    """The log without a running service: for the command line."""
+    return await open_log(settings.broker_url, settings.topic_prefix, settings.partitions)
+
+
+async def build(settings: Settings, clock: Clock, rng: random.Random) -> Service:
+    """A service that is not started yet. ConfigError or RuleError if it cannot be one."""
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    setup = build_setup(settings, clock)
+    rule_set = load_rules(settings, setup)
+    connectors = registry.Connectors()
+    log = await open_settings_log(settings)
+    try:
+        await follow(settings, log)
+        tuning = Tuning(sync="normal" if "sync=normal" in settings.broker_url else "full")
+        history = await asyncio.to_thread(History.open, settings.history, clock, tuning)
+    except BaseException:
+        await log.close()
+        raise
+    account_fold, cursor_fold = accounts(log), cursors(log)
+    credentials = Credentials(settings, clock, connectors)
+    poll = PollAgent(
+        PollDeps(
+            log,
+            account_fold,
+            cursor_fold,
+            connectors,
+            settings.zone,
+            clock,
+            rng,
+            settings.poll_concurrency,
+            access=credentials.open,
+        )
+    )
+    evaluate = EvaluateAgent(log, lambda owner: Engine(rule_set, owner, settings.zone))
+    act = ActAgent(
+        ActDeps(log, setup, lambda port, book: Executor(port, book, setup, clock, rng), clock, str(uuid.uuid4()))
+    )
+    ticker = Ticker(TickerDeps(log, account_fold, cursor_fold, evaluate, act, (settings.owner,), settings.zone, clock))
+    evaluate.on_change = act.on_work = ticker.wake
+    reloader = Reloader(
+        log,
+        rule_set,
+        lambda: load_rules(settings, setup),
+        lambda: rule_paths(settings),
+        settings.owner,
+        clock,
+        lambda: evaluate.owns(0),
+    )
+    worker = create_app(
+        settings.broker_url,
+        prefix=settings.topic_prefix,
+        partitions=settings.partitions,
+        agents=[
+            Agent("poll", topics.POLLS, poll),
+            Agent("normalise", topics.RECORDS, _normaliser(connectors, settings, clock)),
+            Agent("evaluate", topics.EVENTS, evaluate, pipelined=True),
+            Agent("act", (topics.TRIGGERS, topics.COMMANDS), act),
+            Agent("record", TOPICS, RecordAgent(history, log, clock)),
+        ],
+    )
+    watchers = Watchers(
+        WatchDeps(
+            log,
+            account_fold,
+            connectors,
+            credentials.open,
+            clock,
+            lambda account: evaluate.owns(partition_for(account.encode(), settings.partitions)),
+        )
+    )
+    watchdog = Watchdog(
+        WatchdogDeps(
+            log,
+            account_fold,
+            cursor_fold,
+            act,
+            lambda: reloader.rules,
+            shipped_rules,
+            settings.owner,
+            settings.zone,
+            clock,
+        )
+    )
+    return Service(
+        settings, clock, log, account_fold, cursor_fold, connectors, reloader, setup, history, poll, evaluate, act,
+        ticker, worker, credentials, watchers, watchdog,
+    )  # fmt: skip
