@@ -1,0 +1,156 @@
+"""What matching costs with 10 to 10,000 rules, beside a dict look-up, plain Python and the rule engines of PyPI."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from typing import Any
+
+from benchmarks import peers, rule_peers
+from benchmarks.rule_peers import Matcher
+from benchmarks.rule_specs import plain, sample, specs
+
+COUNTS = (10, 100, 1_000, 10_000)
+EVENTS = 20_000
+"""So many that an event has left the processor's caches when its turn comes again, as in a stream."""
+ROUNDS = 5
+_ROUND_S = 0.15
+_CHUNK = 500
+_CHECKED = 200
+"""So many events at most are matched against what plain Python finds."""
+OURS, LOOK_UP, BY_HAND, LAMBDAS, FUNCTION = "Forewatch", "dict look-up", "by hand", "lambdas", "one function"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """``package``: of PyPI, if any. ``most``: with more rules it takes minutes to build or half a second an event."""
+
+    name: str
+    make: Callable[[Sequence[Any]], Matcher]
+    package: str = ""
+    most: int = 10_000
+    reads_structs: bool = False
+    answers: bool = True
+
+
+CONTENDERS = (
+    Contender(OURS, rule_peers.ours, reads_structs=True),
+    Contender(LOOK_UP, rule_peers.look_up, reads_structs=True, answers=False),
+    Contender(BY_HAND, rule_peers.by_hand),
+    Contender(FUNCTION, rule_peers.one_function),
+    Contender(LAMBDAS, rule_peers.lambdas),
+    Contender("polars join", rule_peers.polars_join, "polars"),
+    Contender("Rust CEL", rule_peers.rust_cel, "common-expression-language"),
+    Contender("zen-engine", rule_peers.zen, "zen-engine"),
+    Contender("durable_rules", rule_peers.durable, "durable-rules", most=100),
+    Contender("rule-engine", rule_peers.rule_engine, "rule-engine"),
+    Contender("cel-python", rule_peers.python_cel, "cel-python", most=100),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A contender with its rules built and its answers checked. ``events``: as many as fill a round."""
+
+    name: str
+    match: Matcher
+    events: Sequence[Any]
+
+    def us(self) -> float:
+        """Microseconds of CPU for an event, in batches as a stream gives them."""
+        started = time.process_time()
+        for at in range(0, len(self.events), _CHUNK):
+            self.match(self.events[at : at + _CHUNK])
+        return (time.process_time() - started) / len(self.events) * 1e6
+
+
+Table = dict[str, dict[int, float]]
+"""By contender, by number of rules: microseconds of CPU for an event, the median of the rounds."""
+
+
+def measure(counts: Sequence[int] = COUNTS, rounds: int = ROUNDS) -> Iterator[tuple[int, dict[str, float | str]]]:
+    """For each count every contender in every round, so that a slow minute of the machine is slow for all."""
+    rng = random.Random(7)
+    for count in counts:
+        chosen, batch = specs(count, rng), sample(EVENTS, count, rng)
+        flat = plain(batch)
+        wanted = rule_peers.lambdas(chosen)(flat[:_CHECKED])
+        made = {contender.name: _run(contender, chosen, batch if contender.reads_structs else flat, wanted)
+                for contender in CONTENDERS}  # fmt: skip
+        running = [run for run in made.values() if isinstance(run, Running)]
+        times = [{run.name: run.us() for run in running} for _ in range(rounds)]
+        yield (
+            count,
+            {name: run if isinstance(run, str) else median(t[name] for t in times) for name, run in made.items()},
+        )
+
+
+def _run(
+    contender: Contender, chosen: Sequence[Any], events: Sequence[Any], wanted: Sequence[Sequence[int]]
+) -> Running | str:
+    """Or why there is no row."""
+    if len(chosen) > contender.most:
+        return "not run: minutes to build, or half a second for an event"
+    try:
+        match = contender.make(chosen)
+    except ImportError:
+        return peers.why_missing(contender.package)
+    few = _few(match, events, _ROUND_S, most=_CHECKED)
+    if contender.answers:
+        assert match(few) == wanted[: len(few)], f"{contender.name} finds other rules than plain Python"
+    return Running(contender.name, match, _few(match, events, _ROUND_S, most=len(events)))
+
+
+def _few(match: Matcher, events: Sequence[Any], seconds: float, *, most: int) -> Sequence[Any]:
+    """As many events as take about so long."""
+    size, took = 1, 0.0
+    while took < seconds / 4 and size < most:
+        size = min(size * 4, most)
+        started = time.process_time()
+        match(events[:size])
+        took = time.process_time() - started
+    return events[: max(1, min(most, int(size * seconds / max(took, 1e-9))))]
+
+
+@cache
+def _label(contender: Contender) -> str:
+    try:
+        return peers.label(contender.package) if contender.package else contender.name
+    except ImportError:
+        return contender.name
+
+
+def main() -> None:
+    peers.activate()
+    table: Table = {contender.name: {} for contender in CONTENDERS}
+    for count, found in measure():
+        ours = found[OURS]
+        assert isinstance(ours, float)
+        print(f"{count:>6,} rules {'events/s':>22} {'us/event':>12} {'x ours':>10}")
+        for contender in CONTENDERS:
+            us = found[contender.name]
+            if isinstance(us, str):
+                print(f"  {_label(contender):<34} {us}")
+                continue
+            table[contender.name][count] = us
+            print(f"  {_label(contender):<34} {1e6 / us:>12,.0f} {us:>12,.2f} {us / ours:>10,.1f}", flush=True)
+    for line in verdicts(table):
+        print(line)
+
+
+def verdicts(table: Table) -> Iterator[str]:
+    ours = table[OURS]
+    yield f"10 -> 10,000 rules: {ours[10_000] / ours[10]:.1f}x the cost   (target <= 5)"
+    yield f"10,000 rules: {ours[10_000] / table[LOOK_UP][10_000]:.1f}x a bare dict look-up   (target <= 2)"
+    yield f"10,000 rules: {ours[10_000] / table[BY_HAND][10_000]:.2f}x a matcher written by hand for these very rules"
+    for name, target in ((FUNCTION, 5), ("polars join", 6), (LAMBDAS, 100), ("Rust CEL", 250), ("rule-engine", 5_000)):
+        if 1_000 in table[name]:
+            yield f"1,000 rules: {table[name][1_000] / ours[1_000]:,.1f}x as fast as {name}   (target >= {target:,})"
+
+
+if __name__ == "__main__":
+    main()

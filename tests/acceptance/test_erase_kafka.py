@@ -1,0 +1,153 @@
+"""Law L10 on Apache Kafka: killed again and again on the way, an erasure ends like one on the embedded log."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from typing import NamedTuple
+
+import msgspec
+import pytest
+
+from actions.audit import verify
+from forewatch.demo import Play, run, settings_of
+from forewatch.erase import erase, finish, is_begun, pending
+from forewatch.testing import approve_all, differences, outcome
+from forewatch.wiring import open_settings_log
+from schemas.clock import SystemClock
+from schemas.errors import ConfigError
+from streams import topics
+from streams.broker import Broker, parse_broker
+from streams.kafka.admin import admin_client
+from streams.kafka.groups import committed_offsets
+from tests.acceptance.traces import all_forms, journal, markers, started_once, traces
+from tests.peers.kafka_records import Record, records
+
+pytestmark = pytest.mark.kafka
+ACCOUNT = "mail"
+START, DAYS = date(2026, 1, 1), 21
+POINTS = (
+    ("forewatch.erase", "erase_from_log", 0),
+    ("streams.kafka.rewrite", "create_topics", 4),
+    ("streams.kafka.rewrite.KafkaRewriter", "_replace", 0),
+    ("streams.kafka.rewrite", "create_topics", 2),
+    ("streams.kafka.copying.Copying", "write", 3),
+    ("streams.kafka.rewrite", "commit", 0),
+    ("forewatch.erase", "_rebuild_state", 0),
+)
+"""Where one process after the other dies: right before it calls this for the n-th time. In order: before anything is
+done, among copies, when all are made, with a topic deleted, with one half filled, with the group's offsets gone, with
+the rules' state gone."""
+MORTAL = """
+import importlib, os, signal, sys
+from pathlib import Path
+from forewatch import erase
+from forewatch.demo import Play, settings_of
+from schemas.clock import SystemClock
+place, name, calls = sys.argv[4], sys.argv[5], int(sys.argv[6])
+try:
+    owner = importlib.import_module(place)
+except ImportError:
+    module, _, kind = place.rpartition(".")
+    owner = getattr(importlib.import_module(module), kind)
+real = getattr(owner, name)
+def step(*arguments, **named):
+    global calls
+    calls -= 1
+    if calls < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments, **named)
+setattr(owner, name, step)
+erase.erase(settings_of(Play(Path(sys.argv[1]), broker=sys.argv[2], prefix=sys.argv[3])), "mail", SystemClock())
+"""
+
+
+class Lived(NamedTuple):
+    play: Play
+    broker: Broker
+    words: list[str]
+    twin: Play
+    """The same weeks on the embedded log, and the same account erased there."""
+    elsewhere: Play
+    """Another home of the same log, with a history of its own."""
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory, kafka_server: str) -> Lived:
+    """Three weeks with every plan approved and carried out."""
+
+    def played(broker: str) -> Play:
+        home, prefix = tmp_path_factory.mktemp("erase") / "home", f"e{uuid.uuid4().hex[:10]}"
+        play = Play(home, seed=1, start=START, days=DAYS, broker=broker, prefix=prefix, answer=approve_all)
+        asyncio.run(run(play))
+        return play
+
+    play, twin = played(f"kafka://{kafka_server}?session_timeout_s=1"), played("")
+    erase(settings_of(twin), ACCOUNT, SystemClock())
+    settings = settings_of(play)
+    broker = parse_broker(settings.broker_url, settings.topic_prefix, settings.partitions)
+    elsewhere = replace(play, home=tmp_path_factory.mktemp("elsewhere") / "home")
+    asyncio.run(started_once(elsewhere))
+    return Lived(play, broker, markers(play, ACCOUNT), twin, elsewhere)
+
+
+def of_others(found: list[Record]) -> Iterator[Record]:
+    """What the sources of all other accounts said."""
+    for record in found:
+        is_said = record.topic in (topics.RECORDS, topics.EVENTS) and record.value
+        if is_said and msgspec.json.decode(record.value or b"")["account"] not in (ACCOUNT, "forewatch"):
+            yield record
+
+
+async def offsets(broker: Broker) -> list[object]:
+    async with admin_client(broker) as admin:
+        return list(await committed_offsets(admin, {broker.topic(spec.name) for spec in topics.SPECS}))
+
+
+def traces_on(found: list[Record], words: list[str]) -> list[Record]:
+    forms = all_forms(words)
+    return [record for record in found if any(form in (record.key or b"") + (record.value or b"") for form in forms)]
+
+
+@pytest.mark.kill
+def test_an_erasure_that_is_killed_again_and_again_leaves_no_word_and_loses_nothing_else(lived: Lived) -> None:
+    play, broker, words, twin, elsewhere = lived
+    settings = settings_of(play)
+    before, places = asyncio.run(records(broker)), asyncio.run(offsets(broker))
+    assert len(words) > 20
+    assert traces(settings_of(elsewhere).home, words)
+    assert traces_on(before, words), "the search finds nothing where there must be something"
+    for place, name, calls in POINTS:
+        command = [sys.executable, "-c", MORTAL, play.home, play.broker, play.prefix, place, name, calls]
+        died = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+        assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
+        assert pending(settings.home) == [ACCOUNT]
+        if name != "erase_from_log":
+            with pytest.raises(ConfigError, match="half rewritten"):
+                asyncio.run(open_settings_log(settings))
+    assert is_begun(settings, ACCOUNT)
+    assert [gone.account for gone in finish(settings, SystemClock())] == [ACCOUNT]
+    assert not is_begun(settings, ACCOUNT)
+
+    after = asyncio.run(records(broker))
+    assert traces_on(after, words) == []
+    assert traces(settings.home, words) == []
+    assert list(of_others(after)) == list(of_others(before))
+    assert len(list(of_others(after))) > 30
+    assert asyncio.run(offsets(broker)) == places
+    assert verify(asyncio.run(journal(play))) == []
+
+    asyncio.run(started_once(play))
+    again = asyncio.run(records(broker))
+    quiet = (topics.RECORDS, topics.EVENTS, topics.TRIGGERS, topics.COMMANDS, topics.DEAD)
+    assert [r for r in again if r.topic in quiet] == [r for r in after if r.topic in quiet], "something was said anew"
+    asyncio.run(started_once(elsewhere))
+    assert traces(settings_of(elsewhere).home, words) == []
+    asyncio.run(started_once(twin))
+    assert differences(outcome(play), outcome(twin)) == {}

@@ -1,0 +1,31 @@
+"""The reference pages name every tool and playbook that ships, and say what the code says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actions.nominal import NOMINALS
+from actions.playbook_loader import SHIPPED
+from actions.testing.desk import Desk
+from actions.testing.household import START
+from schemas.clock import ManualClock
+
+PAGES = Path(__file__).parents[3] / "docs" / "reference"
+
+
+def test_every_tool_has_its_row_with_its_class_and_arguments() -> None:
+    registry = Desk(Path("/nonesuch"), ManualClock(START)).registry()
+    rows = {
+        line.split("|")[1].strip(" `"): line for line in (PAGES / "tools.md").read_text().splitlines() if "|" in line
+    }
+    for name in registry.names():
+        manifest = registry.manifest(name)
+        assert manifest is not None
+        assert f"| {manifest.effect_class} |" in rows[name]
+        assert [arg for arg in (*manifest.args, *manifest.returns) if f"`{arg}`" not in rows[name]] == []
+
+
+def test_every_playbook_and_every_type_is_named() -> None:
+    page = (PAGES / "playbooks.md").read_text()
+    assert [file.stem for file in SHIPPED.glob("*.yaml") if f"| `{file.stem}` |" not in page] == []
+    assert [name for name in NOMINALS if f"{name}," not in page and f"{name}." not in page] == []
