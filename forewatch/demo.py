@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from actions.setup import Setup
 from actions.state import OPEN, ProposalState
 from forewatch.play import Player, Span, last_instant
-from forewatch.sample import accounts, generate, materialise
+from forewatch.sample import accounts, generate, materialise, shown_until
 from forewatch.sample.household import Household
 from forewatch.sample.score import Offer, Score, score
 from forewatch.sample.speech import Book
@@ -94,7 +94,9 @@ async def run(play: Play) -> Played:
     )
     log = await open_settings_log(settings)
     began = start_of_day(play.start, zone)
-    clock = ManualClock(await last_instant(log) or began)
+    world = play.home / "world"
+    # nothing is seen before it is there: what a redelivered poll finds was put there for the instant of the next one
+    clock = ManualClock(max(filter(None, (await last_instant(log), shown_until(household, world), began))))
     await log.close()
     service = await build(settings, clock, random.Random(play.seed))
     try:
@@ -104,7 +106,7 @@ async def run(play: Play) -> Played:
             service,
             clock,
             Span(play.start, end, zone),
-            arrive=lambda until: materialise(household, play.home / "world", until, None),
+            arrive=lambda until: materialise(household, world, until),
             answer=play.answer,
             progress=lambda day: play.progress(day, play.start, end),
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forewatch.sample.disk import materialise
+from forewatch.sample.disk import materialise, shown_until
 from forewatch.sample.sources import accounts
 from forewatch.sample.year import generate
 
-__all__ = ["accounts", "generate", "materialise"]
+__all__ = ["accounts", "generate", "materialise", "shown_until"]

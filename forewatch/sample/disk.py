@@ -8,13 +8,14 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from forewatch.sample.household import Drop, Household
 
 _PARTIAL = ".partial"
 """Folder of half-written files, outside of everything that is watched and on the same file system."""
 _MARK = ".played"
-"""File that says how far a root has been played, written last."""
+"""File that says how far a root has been played: written first with where it goes, and last with where it is."""
 
 
 def materialise(household: Household, root: Path, until: datetime, since: datetime | None = None) -> None:
@@ -24,11 +25,18 @@ def materialise(household: Household, root: Path, until: datetime, since: dateti
     the time of its drop. After a kill the same call gives the same files.
     """
     mark = _Mark(root / _MARK, household)
+    reached = mark.read()
     if since is None:
-        since = mark.read()
+        since = reached
+    mark.write(reached, until)
     for drop in _newest(_between(household.drops, since, until)):
         _apply(drop, root)
-    mark.write(until)
+    mark.write(until, until)
+
+
+def shown_until(household: Household, root: Path) -> datetime | None:
+    """The latest instant of which something may be on disk, if only in part because the process was killed."""
+    return _Mark(root / _MARK, household).read("towards")
 
 
 def _between(drops: tuple[Drop, ...], since: datetime | None, until: datetime) -> tuple[Drop, ...]:
@@ -69,16 +77,18 @@ class _Mark:
         self._path = path
         self._identity = [household.seed, household.zone, household.start.isoformat()]
 
-    def read(self) -> datetime | None:
+    def read(self, name: Literal["until", "towards"] = "until") -> datetime | None:
         try:
             found = json.loads(self._path.read_text("utf-8"))
         except (FileNotFoundError, ValueError):
             return None
-        return datetime.fromisoformat(found["until"]) if found.get("household") == self._identity else None
+        if found.get("household") != self._identity or found.get(name) is None:
+            return None
+        return datetime.fromisoformat(found[name])
 
-    def write(self, until: datetime) -> None:
+    def write(self, until: datetime | None, towards: datetime) -> None:
         partial = self._path.with_name(f"{_MARK}.partial")
         partial.parent.mkdir(parents=True, exist_ok=True)
-        text = {"household": self._identity, "until": until.astimezone(UTC).isoformat()}
-        partial.write_text(json.dumps(text), "utf-8")
+        times = {"until": until and until.astimezone(UTC).isoformat(), "towards": towards.astimezone(UTC).isoformat()}
+        partial.write_text(json.dumps({"household": self._identity} | times), "utf-8")
         partial.replace(self._path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forewatch.sample import accounts, generate, materialise
+from forewatch.sample import accounts, generate, materialise, shown_until
 from forewatch.sample.household import Drop, Household
 
 AT = datetime(2026, 3, 1, 8, 0, tzinfo=UTC)
@@ -108,6 +108,10 @@ def test_a_kill_between_any_two_renames_is_made_good_by_the_next_run(
             materialise(SMALL, tmp_path / "killed", AT + step * HOUR)
     except Killed:
         monkeypatch.undo()
+        stands = shown_until(SMALL, tmp_path / "killed")
+        times = [at for _, at in files(tmp_path / "killed").values()]
+        assert stands is None or all(at <= stands.timestamp() for at in times)
+        assert stands is not None or not times, "what a redelivered poll finds would be from the future"
         materialise(SMALL, tmp_path / "killed", AT + 4 * HOUR)
     monkeypatch.undo()
     materialise(SMALL, tmp_path / "whole", AT + 4 * HOUR)
