@@ -43,7 +43,7 @@ def examine(load: Callable[[], Settings]) -> list[Check]:
     except ForewatchError as error:
         return [*checks, Check("settings", "fail", error.message, error.remedy)]
     checks.append(Check("settings", "ok", f"{settings.home}, zone {settings.timezone}"))
-    for check in (_home, _space, _rules, _service, _history):
+    for check in (_home, _space, _isolation, _rules, _service, _history):
         checks += _guarded(check, settings)
     return checks + asyncio.run(_log_checks(settings))
 
@@ -94,6 +94,16 @@ def _space(settings: Settings) -> Iterator[Check]:
         yield Check("disk", "fail", detail, "free some space: nothing is lost, but nothing can be written")
     else:
         yield Check("disk", "ok", detail)
+
+
+def _isolation(settings: Settings) -> Iterator[Check]:
+    from actions.isolation.sandbox import bwrap_problem, strongest
+
+    if (mode := strongest()) == "bwrap":
+        yield Check("isolation", "ok", "bwrap: tools that are not ours run without network and see what they declare")
+    else:
+        detail = f"{mode}: {bwrap_problem()}; tools that need the network or more than reading stay off"
+        yield Check("isolation", "warn", detail, "install bubblewrap (Debian: apt install bubblewrap)")
 
 
 def _rules(settings: Settings) -> Iterator[Check]:

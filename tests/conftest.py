@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from actions.isolation.sandbox import Mode
 from tests.order import longest_first
 from tests.peers import brokers, dovecot
+from tests.peers.bwrap import bwrap
 from tests.peers.oidc import Oidc, oidc
 from tests.peers.process import provided
 
@@ -28,6 +30,11 @@ def oidc_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oidc]:
 @pytest.fixture(scope="session")
 def dovecot_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dovecot.Dovecot]:
     yield from provided(dovecot.dovecot, tmp_path_factory.mktemp("dovecot"))
+
+
+@pytest.fixture(scope="session")
+def bwrap_mode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mode]:
+    yield from provided(bwrap, tmp_path_factory.mktemp("bwrap"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ import resource
 import threading
 from pathlib import Path
 
-from forewatch.storage import landlock
+from actions.isolation import landlock
 
 _ENGINE_MB = 2_560
 """Address space that the interpreter and DuckDB reserve beside what a query may use (measured, generously)."""

@@ -14,7 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from forewatch.storage import guard, landlock, process
+from actions.isolation import landlock
+from forewatch.storage import guard, process
 from forewatch.storage.history import History, Tuning
 from forewatch.storage.query import Column, HistoryQuery, Limits
 from forewatch.storage.query_worker import explain
