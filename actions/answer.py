@@ -6,11 +6,12 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from actions import answer_run, approve, edit, planner
+from actions import answer_run, approve, edit, memory_answer, planner
 from actions.book import Book
 from actions.budget import beside
 from actions.content import asked, offered
 from actions.journal import UNADDRESSED, Draft
+from actions.remembering import STREAM, entity_of
 from actions.setup import Setup
 from actions.state import OPEN, Answered, ProposalState
 from actions.steps import Occasion
@@ -25,6 +26,8 @@ _INSTANT: TypeAdapter[datetime] = TypeAdapter(datetime)
 def on_command(book: Book, command: Command, now: datetime, setup: Setup) -> list[Draft]:
     state = book.proposals.get(command.proposal)
     try:
+        if command.proposal == STREAM:
+            return [memory_answer.obey(book, command, now)]
         if state is None:
             message = f"there is no proposal {command.proposal}"
             raise Refused(message, code="unknown_proposal", remedy="list the proposals")
@@ -102,8 +105,11 @@ def _asleep(state: ProposalState, command: Command, now: datetime) -> Draft:
 
 
 def _reject(state: ProposalState, command: Command, now: datetime) -> Draft:
-    """``never`` also mutes the rule for this key, for good."""
+    """``never`` also mutes the rule: for this key, for this other side, or altogether; until that is forgotten."""
     never = command.verb == "never"
+    scope = command.args.get("scope", "key")
+    if scope not in ("key", "entity", "rule") or (scope == "entity" and not entity_of(state.trigger)[0]):
+        raise Refused(f"never again for {scope!r}?", code="bad_argument", remedy="give the scope key, entity or rule")
     says = "Never again for this." if never else "Not this time."
     body: dict[str, Json] = {
         "verb": command.verb,
@@ -111,6 +117,8 @@ def _reject(state: ProposalState, command: Command, now: datetime) -> Draft:
         "says": says,
         "channel": command.channel,
     }
+    if never:
+        body["scope"] = scope
     return Draft(state.id, "proposal.rejected", now, actor(command), command.id, body)
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
-from actions import fold
+from actions import fold, lessons
 from actions.journal import Tip
 from actions.priority import Standing
+from actions.remembering import Memories
 from actions.state import ACTIVE, OPEN, ProposalState
 from schemas.errors import PoisonError
 from schemas.journal import JournalEntry
@@ -21,8 +22,7 @@ class Book:
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.proposals: dict[str, ProposalState] = {}
-        self.muted: dict[tuple[str, str], str] = {}
-        """(rule, key) -> the proposal whose answer was "never again"."""
+        self.memory = Memories(owner)
         self.pushed: list[datetime] = []
         """When something was surfaced ``now``, for the interruption budget."""
         self.shadows: dict[str, tuple[str, datetime]] = {}
@@ -92,9 +92,10 @@ class Book:
             self.proposals[entry.stream] = fold.start(entry)
         elif entry.stream in self.proposals:
             fold.change(self.proposals[entry.stream], entry)
-        else:
-            return
-        self._index(self.proposals[entry.stream], entry)
+        state = self.proposals.get(entry.stream)
+        lessons.learn(self.memory, entry, state)
+        if state is not None:
+            self._index(state, entry)
 
     def _index(self, state: ProposalState, entry: JournalEntry) -> None:
         if entry.type in ("proposal.drafted", "proposal.refreshed", "proposal.joined"):
@@ -109,6 +110,3 @@ class Book:
             self._useful[state.trigger.rule] += 1
         if entry.type == "proposal.rejected":
             self._useless[state.trigger.rule] += 1
-        if entry.type == "proposal.rejected" and entry.body.get("verb") == "never":
-            for reason in state.standing():
-                self.muted[reason.trigger.rule, reason.trigger.key] = state.id

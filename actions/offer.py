@@ -21,9 +21,9 @@ from schemas.trigger import Trigger
 def on_trigger(book: Book, trigger: Trigger, now: datetime, setup: Setup) -> list[Draft]:
     if trigger.shadow:
         return [_note(UNADDRESSED, trigger, now, "shadow")]
-    muted = book.muted.get((trigger.rule, trigger.key))
-    if muted:
-        return [_note(muted, trigger, now, "muted")]
+    never = book.memory.never(trigger)
+    if never:
+        return [_note(never.basis[-1].stream, trigger, now, "muted", never.id)]
     before = book.newest(trigger)
     if before is None:
         return _told(book, trigger, now, setup)
@@ -78,6 +78,8 @@ def _halted(before: ProposalState, trigger: Trigger, now: datetime) -> list[Draf
     return stopping(before, now, f"rule:{trigger.rule}", trigger.id, "facts_changed", says)
 
 
-def _note(proposal: str, trigger: Trigger, now: datetime, code: str) -> Draft:
+def _note(proposal: str, trigger: Trigger, now: datetime, code: str, memory: str = "") -> Draft:
     body: dict[str, Json] = {"code": code, "title": trigger.title, "rule": trigger.rule, "key": trigger.key}
+    if memory:
+        body["memory"] = memory
     return Draft(proposal, "note", now, f"rule:{trigger.rule}", trigger.id, body)

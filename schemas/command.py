@@ -6,7 +6,11 @@ from typing import Literal
 
 from schemas.model import Instant, Json, Model
 
-Verb = Literal["approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop"]
+Verb = Literal[
+    "approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop",
+    "remember", "keep", "correct", "forget",
+]  # fmt: skip
+"""The last line is told to the memory: ``proposal`` is then the word ``memory``."""
 
 
 class Command(Model):
@@ -14,8 +18,10 @@ class Command(Model):
     an answer about a step.
 
     ``args``: edit {"step", "args": {name: value}}; snooze {"until"}, an instant, "clears" or "changes";
-    reject {"reason"}; never {"reason"}; confirm {"step"}; answer {"step", "happened", "out"} to a question about an
-    unknown outcome, or answer {"slots": {name: value}} to a proposal that needs input; stop {"reason"}.
+    reject {"reason"}; never {"reason", "scope"}, the scope "key" (this matter), "entity" (this other side) or "rule";
+    confirm {"step"}; answer {"step", "happened", "out"} to a question about an unknown outcome, or answer {"slots":
+    {name: value}} to a proposal that needs input; stop {"reason"}; remember {"text", "rule", "entity", "events"};
+    keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"}.
     """
 
     id: str

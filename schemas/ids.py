@@ -58,6 +58,11 @@ def entry_id(stream: str, seq: int) -> str:
     return _uuid("entry", stream, str(seq))
 
 
+def memory_id(owner: str, *parts: str) -> str:
+    """Id of what is remembered about one scope; a note has the id of the command that told it among its parts."""
+    return _uuid("memory", owner, *parts)
+
+
 def dead_letter_id(source: str, place: str, content: str) -> str:
     return _uuid("dead", source, place, content)
 

@@ -21,6 +21,7 @@ EntryType = Literal[
     "run.started", "run.stopping", "run.stopped", "run.done", "run.failed",
     "step.gated", "step.confirmed", "step.held", "step.intent", "step.result", "step.lookup",
     "step.verified", "step.skipped", "human.asked", "human.answered", "wait.started", "wait.fired",
+    "memory.noted", "memory.kept", "memory.corrected", "memory.forgotten",
     "epoch.claimed", "note", "erased",
 ]  # fmt: skip
 """``erased`` stands where an entry was whose content the person had erased: it keeps the place, the time and the hash.
