@@ -133,7 +133,7 @@ def _stop(state: ProposalState, command: Command, now: datetime) -> list[Draft]:
 def _fill(book: Book, state: ProposalState, command: Command, now: datetime, setup: Setup) -> Draft:
     """The person's own values for the playbook's slots; then it is planned again."""
     given = {**state.slots, **edit.slot_values(state, command)}
-    planned = planner.make(_anew(state, now), given, setup)
+    planned = planner.make(_anew(book, state, now), given, setup)
     shown = beside(book, state.trigger, now, "low_urgency")
     expires_at = planner.expiry(state.trigger, now)
     slots: dict[str, Json] = {name: value.model_dump(mode="json") for name, value in given.items()}
@@ -144,13 +144,13 @@ def _fill(book: Book, state: ProposalState, command: Command, now: datetime, set
     return Draft(state.id, "proposal.offered", now, actor(command), command.id, body | {"slots": slots})
 
 
-def _anew(state: ProposalState, now: datetime) -> Occasion:
-    return Occasion(state.trigger, state.id, state.version + 1, now)
+def _anew(book: Book, state: ProposalState, now: datetime) -> Occasion:
+    return Occasion(state.trigger, state.id, state.version + 1, now, book.memory)
 
 
 def _again(book: Book, state: ProposalState, command: Command, now: datetime, setup: Setup) -> list[Draft]:
     """A late answer is no consent to what was asked then; but somebody is there, so ask once more."""
-    planned = planner.make(_anew(state, now), state.slots, setup)
+    planned = planner.make(_anew(book, state, now), state.slots, setup)
     ends = now + setup.settings.reoffer_for
     shown = beside(book, state.trigger, now, "low_urgency")
     if planned.plan is None:

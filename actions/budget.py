@@ -15,10 +15,11 @@ from schemas.model import Json
 from schemas.trigger import Trigger, Urgency
 
 Why = Literal[
-    "within_budget", "critical", "budget_spent", "outranked", "low_urgency", "snoozed", "acknowledged", "reduced"
+    "within_budget", "critical", "budget_spent", "outranked", "low_urgency", "snoozed", "acknowledged", "reduced",
+    "ignored",
 ]  # fmt: skip
 """``outranked``: what is left of the day's budget is kept for something that matters more; ``reduced``: one
-of its reasons is gone."""
+of its reasons is gone; ``ignored``: the last ones of this rule about this other side interrupted and got no answer."""
 
 _HIGHEST_BAR = 0.4
 """Near what the last interruption of a day asks for: a bill due tomorrow passes, a remark about a charge does not."""
@@ -50,6 +51,8 @@ def surface(
     """
     rank = priority(trigger, book.standing(trigger.rule), now)
     where, reason = _judged(book, trigger.urgency, rank, now, settings, already)
+    if reason == "within_budget" and book.memory.ignored(trigger):
+        where, reason = "digest", "ignored"
     return Surface(where, reason, rank)
 
 

@@ -55,7 +55,7 @@ def _told(book: Book, trigger: Trigger, now: datetime, setup: Setup) -> list[Dra
 
 def _refresh(book: Book, state: ProposalState, trigger: Trigger, now: datetime, setup: Setup) -> Draft:
     """In place: same proposal, next version of the plan, so that an answer to the old one is refused."""
-    planned = planner.make(Occasion(trigger, state.id, state.version + 1, now), state.slots, setup)
+    planned = planner.make(Occasion(trigger, state.id, state.version + 1, now, book.memory), state.slots, setup)
     wakes = state.acknowledged == "changes" and not _says_the_same(state, trigger, setup)
     shown = surface(book, trigger, now, setup.settings) if wakes else again(book, state, trigger, now, setup.settings)
     _, body = content(planned, shown, planner.expiry(trigger, now))

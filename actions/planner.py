@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from actions import slots, steps, validate
+from actions.habits import habits, settled
 from actions.playbook import BeforeArg, Playbook, StepSpec, TextArg
 from actions.policy import Risk, highest
 from actions.resolve import foreseen
@@ -42,16 +43,19 @@ def code(proposal: str) -> str:
 
 def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planned:
     """Pure and deterministic: the same trigger at the same moment gives the same plan. ``given`` are the person's own
-    values for slots."""
+    values for slots; what they confirmed as a default comes next."""
     wanted = occasion.trigger.playbook
     playbook = setup.playbooks.get(wanted or "")
     if playbook is None:
         why = f"there is no playbook {wanted!r}" if wanted else "the rule names no playbook"
         return Planned(_reminder(occasion, setup, why))
-    filling = slots.fill(playbook, occasion.trigger, given, _built_in(occasion, setup), setup.settings.zone)
+    known = habits(occasion.memory, occasion.trigger, playbook)
+    filling = slots.fill(playbook, occasion.trigger, given, _built_in(occasion, setup), setup.settings.zone, known)
     if filling.questions:
         return Planned(None, tuple(filling.questions))
-    plan = _assemble(playbook, playbook.planner, filling.values, occasion, setup)
+    playbook, more = settled(playbook, known)
+    plan = _assemble(playbook, playbook.planner, {**filling.values, **more}, occasion, setup)
+    plan = plan.model_copy(update={"reasons": (*plan.reasons, *known.lines(given))})
     faults = validate.validate(plan, setup.tools.manifest, setup.policy, setup.tools.names()) if plan.steps else []
     if faults or not plan.steps:
         why = f"the playbook {playbook.id} does not fit: {faults[0] if faults else 'every step lacks a value'}"

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from actions import planner
 from actions.book import Book
-from actions.budget import Why, again, beside, surface
+from actions.budget import Surface, Why, again, beside, surface
 from actions.compare import changes
 from actions.content import content
 from actions.journal import Draft
@@ -59,7 +59,7 @@ def led(
     book: Book, state: ProposalState, leader: Trigger, now: datetime, setup: Setup, quiet: Why | None = None
 ) -> dict[str, Json]:
     """The next version of the plan, as another trigger wants it. ``quiet``: why it does not interrupt."""
-    planned = planner.make(Occasion(leader, state.id, state.version + 1, now), {}, setup)
+    planned = planner.make(Occasion(leader, state.id, state.version + 1, now, book.memory), {}, setup)
     shown = beside(book, leader, now, quiet) if quiet else again(book, state, leader, now, setup.settings)
     _, body = content(planned, shown, planner.expiry(leader, now))
     return body | {"diff": changes(state.plan, planned.plan)}
@@ -164,11 +164,25 @@ def own(book: Book, trigger: Trigger, matter: str | None, cause: str, now: datet
     """A proposal for this trigger alone: a new one, or the one that it had before it joined another."""
     proposal, actor = ids.proposal_id(trigger.owner, trigger.id), f"rule:{trigger.rule}"
     known = book.proposals.get(proposal)
-    planned = planner.make(Occasion(trigger, proposal, known.version + 1 if known else 1, now), {}, setup)
-    type_, body = content(planned, surface(book, trigger, now, setup.settings), planner.expiry(trigger, now))
+    occasion = Occasion(trigger, proposal, known.version + 1 if known else 1, now, book.memory)
+    planned, shown = planner.make(occasion, {}, setup), surface(book, trigger, now, setup.settings)
+    type_, body = content(planned, shown, planner.expiry(trigger, now))
     dumped = trigger.model_copy(update={"wide": matter}).model_dump(mode="json") if matter else None
     told: dict[str, Json] = {"trigger": dumped or trigger.model_dump(mode="json")}
     if known is not None:
         return [Draft(proposal, "proposal.refreshed", now, actor, cause, {**body, **told, "diff": []})]
     drafted = Draft(proposal, "proposal.drafted", now, actor, cause, told)
-    return [drafted, Draft(proposal, type_, now, actor, cause, body)]
+    return [drafted, Draft(proposal, type_, now, actor, cause, body), *_demoted(book, trigger, shown, proposal, now)]
+
+
+def _demoted(book: Book, trigger: Trigger, shown: Surface, proposal: str, now: datetime) -> list[Draft]:
+    """That such ones wait in the digest from now on is told once."""
+    ignored = book.memory.ignored(trigger) if shown.reason == "ignored" else None
+    if ignored is None or ignored.told:
+        return []
+    says = (
+        f"You left the last {ignored.support} of these unanswered, so they wait in the digest from now on. "
+        f"Answer one, or say 'forewatch memory forget {ignored.id[:8]}', and they interrupt again."
+    )
+    body: dict[str, Json] = {"code": "demoted", "memory": ignored.id, "says": says, "rule": trigger.rule}
+    return [Draft(proposal, "note", now, f"rule:{trigger.rule}", "", body)]

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from actions import nominal
+from actions.habits import Habits
 from actions.plain import clean
 from actions.playbook import Playbook, Slot
 from actions.state import Question
@@ -16,6 +17,7 @@ from schemas.trigger import Trigger
 from schemas.value import Integrity, Value, least
 
 Values = Mapping[str, Value]
+NO_HABITS = Habits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +28,28 @@ class Filling:
     questions: list[Question] = field(default_factory=list)
 
 
-def fill(playbook: Playbook, trigger: Trigger, given: Values, built_in: Values, zone: ZoneInfo) -> Filling:
-    """``given`` are the person's own values and go first."""
+def fill(
+    playbook: Playbook,
+    trigger: Trigger,
+    given: Values,
+    built_in: Values,
+    zone: ZoneInfo,
+    known: Habits = NO_HABITS,
+) -> Filling:
+    """``given`` are the person's own values and go first, then what they confirmed as a default. A default that is only
+    suggested is shown with the question, and never used unasked."""
     filling = Filling(values=dict(built_in))
+    settled = known.filled()
     for name, slot in playbook.slots.items():
         value, doubted = _pick(slot, trigger.values, zone)
-        value = given.get(name, value)
+        value = given.get(name, settled.get(name, value))
         if value is not None:
             filling.values[name] = value
         elif slot.required:
             text = slot.ask or f"{playbook.title}: what is the {name.replace('_', ' ')}?"
-            filling.questions.append(Question(name, slot.type, text, doubted))
+            habit = known.slots.get(name)
+            text = f"{text} ({habit.line()})" if habit else text
+            filling.questions.append(Question(name, slot.type, text, habit.value if habit else doubted))
     return filling
 
 

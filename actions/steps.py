@@ -24,6 +24,7 @@ from actions.playbook import (
     text_refs,
 )
 from actions.policy import Verdict, gate
+from actions.remembering import Memories
 from actions.setup import Setup
 from actions.tools.tool import Manifest
 from schemas import clock, ids
@@ -36,12 +37,13 @@ Values = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What a plan is made for: a trigger, in this version of its proposal, at this moment."""
+    """What a plan is made for: a trigger, in this version of its proposal, at this moment, by this owner's memory."""
 
     trigger: Trigger
     proposal: str
     version: int
     now: datetime
+    memory: Memories | None = None
 
 
 def kept(specs: Sequence[StepSpec], values: Values, now: datetime, setup: Setup) -> list[StepSpec]:

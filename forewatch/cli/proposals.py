@@ -68,6 +68,7 @@ _NOT_NOW = {
     "low_urgency": "it is not urgent",
     "snoozed": "you put it off",
     "acknowledged": "you know of it",
+    "ignored": "you left the last ones of these unanswered",
 }
 
 
