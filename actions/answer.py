@@ -42,6 +42,10 @@ def _obey(book: Book, state: ProposalState, command: Command, now: datetime, set
     match command.verb:
         case "confirm":
             return answer_run.confirm(state, command, now, setup)
+        case "endorse":
+            return [answer_run.endorse(state, command, now)]
+        case "wrong":
+            return [answer_run.wrong(state, command, now)]
         case "stop":
             return _stop(state, command, now)
         case "answer" if "slots" not in command.args:

@@ -8,6 +8,7 @@ from actions import grant
 from actions.approve import expires_at
 from actions.edit import person_value
 from actions.grant import Consent
+from actions.identifiers import canonical
 from actions.journal import Draft
 from actions.setup import Setup
 from actions.state import ProposalState, StepState
@@ -35,6 +36,30 @@ def confirm(state: ProposalState, command: Command, now: datetime, setup: Setup)
         Draft(state.id, "grant.issued", now, actor, command.id, {"grant": granted.model_dump(mode="json")}),
         Draft(state.id, "step.confirmed", now, actor, command.id, body),
     ]
+
+
+def endorse(state: ProposalState, command: Command, now: datetime) -> Draft:
+    """Identifiers from outside that the person wants to stay in what is sent; the step then asks again with them."""
+    _, step, live = _named(state, command)
+    if state.phase != "running" or live.gate is None:
+        raise Refused(f"{step.id} does not wait for a confirmation", code="not_gated", remedy="look at the run again")
+    if command.digest != live.gate.digest:
+        raise Refused(f"{step.id} is not what you saw", code="stale", remedy="look at it again and answer its digest")
+    wanted = command.args.get("identifiers")
+    if not isinstance(wanted, list) or not wanted or not all(isinstance(one, str) for one in wanted):
+        raise Refused("keep what?", code="bad_argument", remedy='give identifiers as ["https://...", ...]')
+    kept = sorted({*live.kept, *(canonical(str(one)) for one in wanted)})
+    body: dict[str, Json] = {"step": step.uid, "kept": [*kept], "channel": command.channel}
+    return Draft(state.id, "value.endorsed", now, f"person:{command.who}", command.id, body)
+
+
+def wrong(state: ProposalState, command: Command, now: datetime) -> Draft:
+    """The person says that what a step did was not right: the step stays as it is, what it rested on is lost."""
+    _, step, live = _named(state, command)
+    if not live.attempts:
+        raise Refused(f"{step.id} has done nothing yet", code="not_done", remedy="use stop or reject")
+    body: dict[str, Json] = {"step": step.uid, "reason": command.args.get("reason", ""), "channel": command.channel}
+    return Draft(state.id, "step.wrong", now, f"person:{command.who}", command.id, body)
 
 
 def question_digest(step: Step, attempt: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from actions import fold, lessons
+from actions.experience import Experience
 from actions.journal import Tip
 from actions.priority import Standing
 from actions.remembering import Memories
@@ -23,6 +24,7 @@ class Book:
         self.owner = owner
         self.proposals: dict[str, ProposalState] = {}
         self.memory = Memories(owner)
+        self.experience = Experience()
         self.pushed: list[datetime] = []
         """When something was surfaced ``now``, for the interruption budget."""
         self.shadows: dict[str, tuple[str, datetime]] = {}
@@ -50,6 +52,7 @@ class Book:
         if entry.cause:
             self._causes.add(entry.cause)
         self._fold(entry)
+        self.experience.apply(entry, self.proposals.get(entry.stream))
 
     def tip(self, stream: str) -> Tip:
         """Where the stream ends: what a port seals the next entry onto."""
@@ -90,6 +93,7 @@ class Book:
             self.shadows[str(entry.body["rule"])] = str(entry.body["key"]), entry.at
         if entry.type == "proposal.drafted":
             self.proposals[entry.stream] = fold.start(entry)
+            self.proposals[entry.stream].experience = self.experience
         elif entry.stream in self.proposals:
             fold.change(self.proposals[entry.stream], entry)
         state = self.proposals.get(entry.stream)

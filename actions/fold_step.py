@@ -42,6 +42,11 @@ def _confirmed(step: StepState, entry: JournalEntry) -> None:
     step.phase, step.gate = "pending", None
 
 
+def _endorsed(step: StepState, entry: JournalEntry) -> None:
+    body: Body = entry.body
+    step.phase, step.gate, step.kept = "pending", None, tuple(str(one) for one in body["kept"])
+
+
 def _held(step: StepState, entry: JournalEntry) -> None:
     step.phase, step.wake = "held", instant(entry.body["until"])
 
@@ -152,6 +157,7 @@ def _intent(state: ProposalState, entry: JournalEntry) -> None:
 HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
     "step.gated": _on_step(_gated),
     "step.confirmed": _on_step(_confirmed),
+    "value.endorsed": _on_step(_endorsed),
     "step.held": _on_step(_held),
     "step.intent": _intent,
     "step.result": _on_step(_resulted),

@@ -14,10 +14,11 @@ from schemas.model import Instant, Model
 from schemas.plan import Plan, Step
 from schemas.value import Value
 
-Level = Literal["plan", "filled", "second"]
+Level = Literal["plan", "filled", "second", "standing"]
 """plan: the person approved these exact arguments with the plan; filled: the person approved the plan, and it filled
 this argument from its own earlier results (only for effects that stay with the owner); second: confirmed at call
-time, with the values and where they came from in view."""
+time, with the values and where they came from in view; standing: allowed ahead by a permission of the person's, which
+must stand at every look."""
 
 Arguments = Mapping[str, Value]
 
@@ -35,6 +36,8 @@ class Grant(Model):
     level: Level
     by: str
     channel: str = ""
+    permission: str = ""
+    """Id of the standing permission that it rests on."""
     issued_at: Instant
     expires_at: Instant
 
@@ -64,6 +67,7 @@ class Consent:
     cause: str
     at: datetime
     expires_at: datetime
+    permission: str = ""
 
 
 def issue(plan: Plan, step: Step, args: Arguments, bound_to: str, consent: Consent) -> Grant:
@@ -78,6 +82,7 @@ def issue(plan: Plan, step: Step, args: Arguments, bound_to: str, consent: Conse
         level=consent.level,
         by=consent.by,
         channel=consent.channel,
+        permission=consent.permission,
         issued_at=consent.at,
         expires_at=consent.expires_at,
     )

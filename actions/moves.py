@@ -88,7 +88,7 @@ def _prepare(state: ProposalState, plan: Plan, step: Step, live: StepState, now:
         message = live.message or "it could not be done"
         return Record((result(state, step, now, "failed", code="retries", message=message, via="engine"),))
     try:
-        args = resolve.resolve(plan, step, _results(state), setup.tools.manifest(step.tool))
+        args = resolve.resolve(plan, step, _results(state), setup.tools.manifest(step.tool), live.kept)
     except resolve.Unresolved as missing:
         return _skip(state, step, now, "missing_input", f"{missing} was never made")
     return _permitted(state, step, args, live, now, setup)
@@ -101,6 +101,8 @@ def _permitted(
         case permit.Denied(reasons):
             message = "; ".join(reasons)
             return Record((result(state, step, now, "failed", code="denied", message=message, via="policy"),))
+        case permit.Halted():
+            return Rest()
         case permit.Fill(granted):
             return record(state, "grant.issued", now, {"grant": granted.model_dump(mode="json")})
         case permit.Ask(binding, reasons, diff):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from actions import grant
+from actions import circumstances, grant, resolve
 from actions.approve import expires_at
+from actions.circumstances import Circumstances
 from actions.grant import Consent, Grant
-from actions.policy import Verdict
+from actions.permission import Permission
+from actions.policy import Verdict, gate
 from actions.resolve import is_exact
 from actions.setup import Setup
 from actions.state import GrantState, ProposalState
@@ -46,28 +48,72 @@ class Denied:
     reasons: tuple[str, ...]
 
 
-Permit = Granted | Fill | Ask | Denied
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """Everything is stopped: nothing is begun until the person says that it may go on."""
+
+    by: str
+
+
+Permit = Granted | Fill | Ask | Denied | Halted
 
 
 def permit(state: ProposalState, step: Step, args: dict[str, Value], now: datetime, setup: Setup) -> Permit:
+    if state.experience.stopped:
+        return Halted(state.experience.stopped)
     plan, manifest = state.plan, setup.tools.manifest(step.tool)
-    verdict = setup.policy.judge(manifest, args)
-    if plan is None or manifest is None or verdict.kind == "deny":
+    if plan is None or manifest is None:
+        return Denied(setup.policy.judge(None, args).reasons)
+    scene = circumstances.of(state, step, args, manifest, _removed(state, plan, step, setup), now, setup.settings.zone)
+    verdict = setup.policy.judge(manifest, args, scene)
+    if verdict.kind == "deny":
         return Denied(verdict.reasons)
     bound_to = grant.binding(plan, step, args, manifest, setup.policy.version)
     if _is_free(step, manifest, verdict):
         return Granted("", bound_to)
-    second = verdict.kind == "confirm" or step.gate == "second"
-    found = valid(state, step, bound_to, now, second=second)
+    allowed = _allowed_ahead(plan, step, manifest, verdict, scene, setup)
+    second = verdict.kind == "confirm" or (step.gate == "second" and allowed is None)
+    found = valid(state, step, bound_to, now, second=second, allowed=allowed)
     if found:
         return Granted(found.grant.id, bound_to)
+    if not second and allowed is not None:
+        return Fill(grant.issue(plan, step, args, bound_to, _ahead(allowed, plan, step, now, setup)))
     if not second and _is_covered(state, plan, step, now, setup):
         return Fill(grant.issue(plan, step, args, bound_to, _covering(state, plan, step, now, setup)))
     return _ask(state, step, args, bound_to, verdict, now)
 
 
-def valid(state: ProposalState, step: Step, bound_to: str, now: datetime, *, second: bool) -> GrantState | None:
-    """The grant for exactly this: not revoked, not expired, not spent on anything else."""
+def _removed(state: ProposalState, plan: Plan, step: Step, setup: Setup) -> resolve.Removed:
+    """What was taken out of the arguments, so that the person sees it; nothing for arguments that came from elsewhere
+    (those of an earlier attempt)."""
+    results = {uid: live.out for uid, live in state.steps.items() if live.phase == "ok"}
+    try:
+        return resolve.resolved(plan, step, results, setup.tools.manifest(step.tool), state.steps[step.uid].kept)[1]
+    except resolve.Unresolved:
+        return ()
+
+
+def _allowed_ahead(
+    plan: Plan, step: Step, manifest: Manifest, verdict: Verdict, scene: Circumstances, setup: Setup
+) -> Permission | None:
+    """The permission that stands in for the confirmation, where nothing but the kind of effect asks for one. A gate
+    that somebody tightened beyond the policy is kept."""
+    if scene.permission is None or verdict.kind != "allow":
+        return None
+    asked = gate(manifest, setup.policy.judge(manifest, resolve.foreseen(plan, step, setup.tools.manifest)))
+    return scene.permission if step.gate == asked else None
+
+
+def _ahead(allowed: Permission, plan: Plan, step: Step, now: datetime, setup: Setup) -> Consent:
+    expires = min(allowed.expires_at, expires_at(plan, step, now, setup))
+    return Consent("standing", allowed.by, allowed.channel, allowed.id, now, expires, permission=allowed.id)
+
+
+def valid(
+    state: ProposalState, step: Step, bound_to: str, now: datetime, *, second: bool, allowed: Permission | None = None
+) -> GrantState | None:
+    """The grant for exactly this: not revoked, not expired, not spent on anything else; one that rests on a
+    permission only as long as that very permission still covers the step."""
     return next(
         (
             held
@@ -77,6 +123,7 @@ def valid(state: ProposalState, step: Step, bound_to: str, now: datetime, *, sec
             and not held.revoked
             and held.grant.expires_at > now
             and (held.grant.level == "second" or not second)
+            and (held.grant.level != "standing" or (allowed is not None and held.grant.permission == allowed.id))
         ),
         None,
     )

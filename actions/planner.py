@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from actions import slots, steps, validate
 from actions.habits import habits, settled
 from actions.playbook import BeforeArg, Playbook, StepSpec, TextArg
-from actions.policy import Risk, highest
+from actions.policy import Risk, highest, is_trifecta
 from actions.resolve import foreseen
 from actions.setup import Setup
 from actions.state import Question
@@ -133,4 +133,5 @@ def _judged(plan: Plan, setup: Setup) -> Plan:
         judged.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
         risks.append(verdict.risk)
     reasons = tuple(dict.fromkeys(reason for step in judged for reason in step.reasons))
-    return plan.model_copy(update={"steps": tuple(judged), "risk": highest(risks), "reasons": reasons})
+    more = {"trifecta": is_trifecta(plan, setup.tools.manifest)}
+    return plan.model_copy(update={"steps": tuple(judged), "risk": highest(risks), "reasons": reasons} | more)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import assert_never
 
 from actions import nominal
-from actions.tools.tool import Manifest
+from actions.identifiers import Identifier, find, strip
+from actions.tools.tool import SELF_EFFECTS, Manifest
 from schemas.plan import Argument, Fixed, Guard, Plan, Ref, Step, Template
 from schemas.value import Integrity, Value, least
 
@@ -26,14 +27,35 @@ class Unresolved(Exception):
         self.ref = ref
 
 
-def resolve(plan: Plan, step: Step, results: Results, manifest: Manifest | None) -> dict[str, Value]:
-    """The exact arguments of a step whose inputs are there; Unresolved for one that is not."""
+Removed = tuple[tuple[str, Identifier], ...]
+"""(argument, identifier) that was taken out of what leaves."""
+
+
+def resolve(
+    plan: Plan, step: Step, results: Results, manifest: Manifest | None, kept: Collection[str] = ()
+) -> dict[str, Value]:
+    """The exact arguments of a step whose inputs are there; Unresolved for one that is not.
+
+    Outside words that leave the owner lose their addresses and numbers, but for those that are ``kept``.
+    """
+    return resolved(plan, step, results, manifest, kept)[0]
+
+
+def resolved(
+    plan: Plan, step: Step, results: Results, manifest: Manifest | None, kept: Collection[str] = ()
+) -> tuple[dict[str, Value], Removed]:
+    """The exact arguments, and what was taken out of them."""
 
     def source(ref: Ref) -> Value | None:
         return results.get(plan.step(ref.step).uid, {}).get(ref.field)
 
     guard = _guard_value(step.when, source)
-    return {name: _typed(name, _value(arg, source, guard), manifest) for name, arg in step.args.items()}
+    args, gone = {}, []
+    for name, arg in step.args.items():
+        value = _typed(name, _value(arg, source, guard), manifest)
+        args[name], removed = _stripped(name, arg, value, source, manifest, kept)
+        gone += [(name, identifier) for identifier in removed]
+    return args, tuple(gone)
 
 
 def foreseen(plan: Plan, step: Step, manifests: Callable[[str], Manifest | None]) -> dict[str, Value]:
@@ -50,7 +72,8 @@ def foreseen(plan: Plan, step: Step, manifests: Callable[[str], Manifest | None]
     found = {}
     for name, arg in step.args.items():
         try:
-            found[name] = _typed(name, _value(arg, source, None), manifests(step.tool))
+            value = _typed(name, _value(arg, source, None), manifests(step.tool))
+            found[name] = _stripped(name, arg, value, source, manifests(step.tool), ())[0]
         except (Unresolved, KeyError):
             continue
     return found
@@ -120,6 +143,34 @@ def _fill(text: str, parts: list[Value]) -> Value:
         how="template",
         span=next((part.span for part in parts if part.span), None),
     )
+
+
+def _stripped(
+    name: str, argument: Argument, value: Value, source: Source, manifest: Manifest | None, kept: Collection[str]
+) -> tuple[Value, tuple[Identifier, ...]]:
+    """What comes from outside and leaves may not tell its reader where to go, call or pay; a template's own words
+    and its trusted parts may."""
+    text = value.v
+    if manifest is None or manifest.effect in SELF_EFFECTS or manifest.role(name, value) != "content":
+        return value, ()
+    declared = manifest.arg(name)
+    if (declared is not None and declared.type != "Text") or not isinstance(text, str):
+        return value, ()
+    if value.integrity != Integrity.UNTRUSTED or value.how == "endorsed":
+        return value, ()
+    allowed = {*kept, *(one.canonical for words in _trusted(argument, source) for one in find(words))}
+    left, removed = strip(text, allowed)
+    return (value.model_copy(update={"v": left, "type": "Text"}), removed) if removed else (value, ())
+
+
+def _trusted(argument: Argument, source: Source) -> Iterator[str]:
+    if not isinstance(argument, Template):
+        return
+    yield from _PLACE.split(argument.text)
+    for part in argument.parts:
+        value = part.value if isinstance(part, Fixed) else source(part)
+        if value is not None and value.integrity != Integrity.UNTRUSTED:
+            yield nominal.display(value.type, value.v)
 
 
 def _readers(values: Iterable[Value]) -> tuple[str, ...] | None:

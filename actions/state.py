@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from actions.experience import Experience
 from actions.grant import Grant
 from schemas.model import Json
 from schemas.plan import Plan
@@ -82,6 +83,8 @@ class StepState:
     wake: datetime | None = None
     """When a wait or a hold ends."""
     gate: GateState | None = None
+    kept: tuple[str, ...] = ()
+    """Identifiers from outside that the person chose to leave in what is sent, in canonical spelling."""
     look: LookState | None = None
     checks: int = 0
     """Times that the verifier did not see the effect."""
@@ -168,6 +171,14 @@ class ProposalState:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     seq: int = 0
+    experience: Experience = field(default_factory=Experience, repr=False, compare=False)
+    """The owner's, shared by all proposals of a book."""
+
+    @property
+    def about(self) -> str:
+        """The name of whom it is about, as the rule found it; empty if it found none."""
+        found = self.trigger.values.get("party.name")
+        return str(found.v) if found is not None and found.v else ""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from typing import Literal
 from schemas.model import Instant, Json, Model
 
 Verb = Literal[
-    "approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop",
+    "approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop", "endorse", "wrong",
     "remember", "keep", "correct", "forget",
 ]  # fmt: skip
 """The last line is told to the memory: ``proposal`` is then the word ``memory``."""
@@ -21,7 +21,9 @@ class Command(Model):
     reject {"reason"}; never {"reason", "scope"}, the scope "key" (this matter), "entity" (this other side) or "rule";
     confirm {"step"}; answer {"step", "happened", "out"} to a question about an unknown outcome, or answer {"slots":
     {name: value}} to a proposal that needs input; stop {"reason"}; remember {"text", "rule", "entity", "events"};
-    keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"}.
+    keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"};
+    endorse {"step", "identifiers"}: what was taken out of a gated step's text stays in, and it asks again;
+    wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost.
     """
 
     id: str

@@ -109,6 +109,8 @@ class Plan(Model):
     steps: tuple[Step, ...]
     risk: Literal["none", "low", "medium", "high"] = "low"
     reasons: tuple[str, ...] = ()
+    trifecta: bool = False
+    """It joins private data, text from outside and a way out: each step that leaves is confirmed by itself."""
     expires_at: Instant | None = None
 
     def digest(self) -> str:

@@ -12,7 +12,7 @@ from schemas import ids
 from schemas.errors import ConfigError
 from schemas.model import Json, Model
 from schemas.plan import Effect, EffectClass, Retry, Undo
-from schemas.value import Integrity
+from schemas.value import Integrity, Value
 
 Args = Mapping[str, Json]
 SELF_EFFECTS: frozenset[Effect] = frozenset({"read", "wait", "notify", "write_self"})
@@ -82,6 +82,10 @@ class Manifest(Model):
     def arg(self, name: str) -> Arg | None:
         """The argument's contract; an open argument takes its type from the value, so it has none here."""
         return self.args.get(name)
+
+    def role(self, name: str, value: Value) -> Sink:
+        """What the argument decides; an open argument has the role of its value's type."""
+        return (self.arg(name) or Arg(type=value.type)).role
 
     def is_open(self, name: str) -> bool:
         return bool(self.open_args) and name.startswith(self.open_args)

@@ -1,0 +1,18 @@
+"""AgentDojo: published agent tasks with injections in what the agent reads, run here without any network or model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.peers.packages import fetched_pip, from_pip
+
+REQUIREMENT = "agentdojo==0.1.35"
+
+
+def fetch_agentdojo() -> str:
+    return f"agentdojo: {from_pip('agentdojo', REQUIREMENT)}"
+
+
+def agentdojo_python() -> Path:
+    """The interpreter that has it; PeerMissing where it was not fetched."""
+    return fetched_pip("agentdojo") / "python"
