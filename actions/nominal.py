@@ -93,6 +93,29 @@ def _iban(value: Json) -> str:
     return "" if int(digits) % 97 == 1 else "is not an IBAN: the check digits do not fit"
 
 
+_BIC = re.compile(r"[A-Z]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?")
+_PHONE = re.compile(r"\+?[0-9][0-9 ()/.-]{2,30}")
+
+
+def _bic(value: Json) -> str:
+    whole = isinstance(value, str) and _BIC.fullmatch(value.replace(" ", "").upper())
+    return "" if whole else "must be a BIC of 8 or 11 characters"
+
+
+def _phone(value: Json) -> str:
+    return "" if isinstance(value, str) and _PHONE.fullmatch(value) else "must be a telephone number"
+
+
+def _minutes(value: Json) -> str:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 31 * 24 * 60
+    return "" if good else "must be minutes, more than 0 and at most those of a month"
+
+
+def _word_of(*words: str) -> Callable[[Json], str]:
+    """One of a few words."""
+    return lambda value: "" if value in words else f"must be one of {', '.join(words)}"
+
+
 def _number(value: Json) -> str:
     return "" if isinstance(value, int | float) and not isinstance(value, bool) else "must be a number"
 
@@ -120,6 +143,15 @@ NOMINALS: dict[str, Nominal] = {
         Nominal("AccountId", _text, sink="identity"),
         Nominal("MessageId", _text, sink="target"),
         Nominal("EventId", _text, sink="target"),
+        Nominal("Phone", _phone, sink="destination", widens=_AS_TEXT),
+        Nominal("Bic", _bic, sink="destination", widens=_AS_TEXT),
+        Nominal("PayeeId", _text, sink="destination"),
+        Nominal("ContactId", _text, sink="target"),
+        Nominal("PaymentId", _text, sink="target", widens=_AS_TEXT),
+        Nominal("TaskId", _text, sink="target"),
+        Nominal("Minutes", _minutes, widens=frozenset({"Number"})),
+        Nominal("Answer", _word_of("accepted", "declined", "tentative", "needs-action"), widens=_AS_TEXT),
+        Nominal("TaskStatus", _word_of("needs-action", "in-process", "completed", "cancelled"), widens=_AS_TEXT),
         Nominal("Bool", _bool),
         Nominal("Number", _number),
     )

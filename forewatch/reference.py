@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from actions.tools.tool import Manifest
 from forewatch.cli.console import Exit
 from forewatch.settings import PREFIX, Settings
 from rules.schema import json_schema
@@ -190,9 +191,58 @@ def _let_in_by(name: str) -> str:
     return "; or ".join(ways) + (", then a page on which you consent" if hasattr(connector, "begin") else "")
 
 
+def tools() -> str:
+    """Every tool that ships, with all that risk and recovery rest on; whether it is offered depends on the settings."""
+    from actions.testing.desk import Desk
+    from schemas.clock import SystemClock
+
+    registry = Desk(Path("/nonesuch"), SystemClock()).registry()
+    lines = [
+        "# The toolbox",
+        "",
+        "Made from the manifests of the tools that ship. What the words mean is on [the page on tools](tools.md); how",
+        "accounts, folders and payments are set up is in [let it act](../howto/let-it-act.md). A tool is offered only",
+        "where what it needs is set up.",
+        "",
+    ]
+    for name in registry.names():
+        manifest = registry.manifest(name)
+        assert manifest is not None
+        lines += _tool(manifest)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _tool(m: Manifest) -> list[str]:
+    undo = f"by `{m.undo.tool}`" if m.undo else ("by you" if m.reversible == "yes" else m.reversible)
+    found = "yes" if m.look_up else "no"
+    touches = "; ".join(f"{kind}: {', '.join(each)}" for kind, each in m.permissions.items()) or "nothing"
+    returns = ", ".join(f"`{field}` ({type_})" for field, type_ in m.returns.items())
+    lines = [f"## `{m.name}`", "", m.description, "", "| | |", "|---|---|"]
+    for name, arg in m.args.items():
+        lines.append(f"| `{name}` | {arg.type}{'' if arg.required else ', optional'}: {arg.says} |")
+    if m.open_args:
+        lines.append(f"| `{m.open_args}*` | any: further values by name |")
+    lines += [
+        f"| returns | {returns} |",
+        f"| effect, class | {m.effect}, {m.effect_class} |",
+        f"| can be looked up | {found} |",
+        f"| time-out, settle time | {m.timeout_s:g} s, {m.settle_s:g} s |",
+        f"| can be taken back | {undo} |",
+        f"| touches | {touches} |",
+        "",
+    ]
+    return lines
+
+
 def pages() -> dict[str, str]:
     schema = json.dumps(json_schema(), indent=1) + "\n"
-    return {"cli.md": cli(), "settings.md": settings(), "connectors.md": connectors(), "rules.schema.json": schema}
+    return {
+        "cli.md": cli(),
+        "settings.md": settings(),
+        "connectors.md": connectors(),
+        "toolbox.md": tools(),
+        "rules.schema.json": schema,
+    }
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from actions import nominal
 from schemas import clock
 from schemas.errors import ConfigError
 
@@ -73,6 +74,14 @@ class Settings(BaseSettings):
     """A Maildir whose Drafts folder receives drafts; default ``drafts/`` in the home folder."""
     documents: Path | None = None
     """The only folder in which documents are written; default ``documents/`` in the home folder."""
+    folders: tuple[Path, ...] = ()
+    """Folders, with all below them, in which files may be found and read, and forms taken from; empty: none."""
+    payer: str = Field(default="", max_length=70)
+    """Your name as your bank knows it: who pays in the payment files and codes that are made ready for you to sign."""
+    payer_iban: str = ""
+    """Your account for payment files. Without it no payment is made ready."""
+    payer_bic: str = ""
+    """Your bank, where it is outside of the EEA."""
     calendar: Path | None = None
     """The .ics file in which entries are added and moved; default ``calendar.ics`` in the home folder."""
     poll_concurrency: int = Field(default=4, ge=1, le=64)
@@ -98,6 +107,20 @@ class Settings(BaseSettings):
     def _known_broker(cls, value: str) -> str:
         if value and not value.startswith(("embedded:///", "kafka://")):
             raise ValueError("a broker is 'embedded:///absolute/path/log.db' or 'kafka://host:9092'")
+        return value
+
+    @field_validator("payer_iban")
+    @classmethod
+    def _known_iban(cls, value: str) -> str:
+        if value and (wrong := nominal.fault("Iban", value)):
+            raise ValueError(f"payer_iban {wrong}")
+        return value
+
+    @field_validator("payer_bic")
+    @classmethod
+    def _known_bic(cls, value: str) -> str:
+        if value and (wrong := nominal.fault("Bic", value)):
+            raise ValueError(f"payer_bic {wrong}")
         return value
 
     @classmethod

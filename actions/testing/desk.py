@@ -8,13 +8,18 @@ from zoneinfo import ZoneInfo
 
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
+from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
 from actions.tools.mail import MailDraft
 from actions.tools.notify import Notify
-from actions.tools.tool import Registry
+from actions.tools.payments import Payer, PaymentFile, PaymentQr
+from actions.tools.tool import Registry, Tool
+from actions.tools.tree import Tree
 from actions.tools.wait import WaitUntil
 from schemas.clock import Clock
 from schemas.model import Json
+
+PAYER = Payer("Ann Example", "DE02 1203 0000 0000 2020 51")
 
 
 @dataclass
@@ -52,6 +57,15 @@ class Desk:
     def calendar(self) -> Path:
         return self.root / "calendar.ics"
 
+    @property
+    def papers(self) -> Path:
+        """What the person lets tools read."""
+        return self.root / "papers"
+
+    def world(self) -> object:
+        """Everything that a tool can change; equal as long as nothing did."""
+        return {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+
     def registry(self) -> Registry:
         calendar = CalendarFile(self.calendar, self.zone)
         return Registry(
@@ -61,7 +75,20 @@ class Desk:
                 CalendarAdd(calendar, self.clock),
                 CalendarMove(calendar, self.clock),
                 DocumentWrite(self.documents),
+                *self._files(),
                 HistoryQuery(self.history),
                 WaitUntil(),
             ]
         )
+
+    def _files(self) -> list[Tool]:
+        tree = Tree([self.papers, self.documents])
+        return [
+            FileFind(tree),
+            FileRead(tree),
+            FileFill(tree, self.documents),
+            FileWrite(self.documents),
+            FileDiscard(self.documents),
+            PaymentQr(self.documents),
+            PaymentFile(self.documents, PAYER, self.zone, self.clock),
+        ]

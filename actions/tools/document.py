@@ -10,8 +10,8 @@ from pathlib import Path
 from actions.plain import clean_lines
 from actions.tools.folder import Folder
 from actions.tools.notify import TEN_YEARS_S
+from actions.tools.placed import Placed
 from actions.tools.tool import Arg, Args, Manifest, Receipt
-from schemas import ids
 from schemas.errors import StepFailed
 from schemas.model import Json
 from schemas.value import Integrity
@@ -43,7 +43,7 @@ MANIFEST = Manifest(
 
 
 class DocumentWrite:
-    """Never overwrites: a name that is taken is refused. The key stands in a side file ``.<name>.key``.
+    """Never overwrites: a name that is taken is refused. The key stands in a side file.
 
     Templates are looked for in ``templates`` (the person's own) first, then among those that ship.
     """
@@ -51,42 +51,20 @@ class DocumentWrite:
     manifest = MANIFEST
 
     def __init__(self, root: Path, templates: Path | None = None) -> None:
-        self._root = Folder(root)
-        self._keys = Folder(root / ".forewatch")
+        self._placed = Placed(root)
         self._templates = [Folder(folder) for folder in (templates, TEMPLATES) if folder]
 
     async def call(self, args: Args, key: str) -> dict[str, Json]:
-        return await asyncio.to_thread(self._write, args, key)
+        return await asyncio.to_thread(lambda: self._placed.put(str(args["name"]), lambda: self._filled(args), key))
 
     async def look_up(self, args: Args, key: str) -> dict[str, Json] | None:
-        return await asyncio.to_thread(self._find, args, key)
+        return await asyncio.to_thread(self._placed.find, str(args["name"]), key)
 
     async def verify(self, args: Args, key: str, result: Args) -> Receipt | None:
-        found = await asyncio.to_thread(self._find, args, key)
+        found = await self.look_up(args, key)
         if found is None or found["sha256"] != result["sha256"]:
             return None
         return Receipt(what="the document, read back", where=str(found["path"]), details={"sha256": found["sha256"]})
-
-    def _write(self, args: Args, key: str) -> dict[str, Json]:
-        name, content = str(args["name"]), self._filled(args)
-        self._keys.create(f"{key}.key", f"{name}\n{ids.content_hash(content)}\n".encode())
-        made = self._root.create(name, content)
-        found = self._find(args, key)
-        if found is None:
-            told = "is there already" if not made else "could not be read back"
-            raise StepFailed(f"{name} {told}", code="conflict", remedy="choose another file name")
-        return found
-
-    def _find(self, args: Args, key: str) -> dict[str, Json] | None:
-        """Ours only if the side file of this key names exactly this content: our intention, written first."""
-        name = str(args["name"])
-        side, content = self._keys.read(f"{key}.key"), self._root.read(name)
-        if side is None or content is None:
-            return None
-        digest = ids.content_hash(content)
-        if side.decode().split("\n")[:2] != [name, digest]:
-            return None
-        return {"path": str(self._root.path(name)), "sha256": digest}
 
     def _filled(self, args: Args) -> bytes:
         name = str(args["template"])

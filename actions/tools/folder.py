@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -92,6 +93,30 @@ class Folder:
             except OSError as error:
                 raise NotSent(f"cannot replace {path} ({error.strerror})", remedy="check the rights on it") from error
             self._made_durable()
+
+    def remove(self, name: str) -> None:
+        """Gone for every reader, and after every crash; nothing happens where there is none."""
+        path = self.path(name)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise NotSent(f"cannot remove {path} ({error.strerror})", remedy="check the rights on it") from error
+        self._made_durable()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Blocks until other writers of ours are done; the lock dies with its holder."""
+        try:
+            self._made()
+            descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            remedy = "check the rights on it"
+            raise NotSent(f"cannot write into {self.root} ({error.strerror})", remedy=remedy) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def ensure(self) -> None:
         """Make the folder if it is missing."""

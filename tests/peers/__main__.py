@@ -13,6 +13,7 @@ from tests.peers.google import fetch_google
 from tests.peers.graph import fetch_graph
 from tests.peers.graphql import fetch_graphql
 from tests.peers.oidc import fetch_oidc
+from tests.peers.payments import fetch_payments
 from tests.peers.process import PeerMissing
 
 FETCH: Mapping[str, Callable[[], str]] = {
@@ -22,6 +23,7 @@ FETCH: Mapping[str, Callable[[], str]] = {
     "google": fetch_google,
     "graph": fetch_graph,
     "graphql": fetch_graphql,
+    "payments": fetch_payments,
     "radicale": fetch_radicale,
     "xandikos": fetch_xandikos,
 }

@@ -39,6 +39,16 @@ def provided(start: Callable[[Path], AbstractContextManager[T]], folder: Path) -
         pytest.skip(str(missing))
 
 
+def needed(look: Callable[[], T]) -> T:
+    """The same for what is only looked up: a schema, a program that runs and ends."""
+    try:
+        return look()
+    except PeerMissing as missing:
+        if os.environ.get("FOREWATCH_REQUIRE") == "all":
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

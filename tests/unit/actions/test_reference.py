@@ -13,16 +13,15 @@ from schemas.clock import ManualClock
 PAGES = Path(__file__).parents[3] / "docs" / "reference"
 
 
-def test_every_tool_has_its_row_with_its_class_and_arguments() -> None:
+def test_every_tool_has_its_part_with_its_class_and_arguments() -> None:
     registry = Desk(Path("/nonesuch"), ManualClock(START)).registry()
-    rows = {
-        line.split("|")[1].strip(" `"): line for line in (PAGES / "tools.md").read_text().splitlines() if "|" in line
-    }
+    parts = {part.split("`")[1]: part for part in (PAGES / "toolbox.md").read_text().split("\n## ")[1:]}
+    assert sorted(parts) == registry.names()
     for name in registry.names():
         manifest = registry.manifest(name)
         assert manifest is not None
-        assert f"| {manifest.effect_class} |" in rows[name]
-        assert [arg for arg in (*manifest.args, *manifest.returns) if f"`{arg}`" not in rows[name]] == []
+        assert f"| {manifest.effect}, {manifest.effect_class} |" in parts[name]
+        assert [arg for arg in (*manifest.args, *manifest.returns) if f"`{arg}`" not in parts[name]] == []
 
 
 def test_every_playbook_and_every_type_is_named() -> None:

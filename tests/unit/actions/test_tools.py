@@ -18,8 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actions.testing import laws
+from actions.testing.cases import CALENDAR, CASES
 from actions.testing.desk import Desk
-from actions.testing.laws import AT, KEY, OTHER, ToolContract, contents
+from actions.testing.laws import AT, KEY, OTHER, contents
 from actions.tools import ics
 from actions.tools.document import fill
 from actions.tools.folder import Folder
@@ -28,20 +30,6 @@ from actions.tools.tool import Args, Registry
 from schemas.clock import ManualClock
 from schemas.errors import ConfigError, NotSent, StepFailed
 from schemas.model import Json
-
-CALENDAR = (
-    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Ann//Handmade//EN\r\nX-WR-CALNAME:Ann\\, private\r\n"
-    "BEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:19961027T030000\r\nTZOFFSETFROM:+0200\r\n"
-    "TZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
-    "BEGIN:VEVENT\r\nUID:dentist\r\nDTSTAMP:20250101T000000Z\r\nDTSTART;TZID=Europe/Berlin:20250328T100000\r\n"
-    "DTEND;TZID=Europe/Berlin:20250328T103000\r\nSUMMARY:Dentist\r\nSEQUENCE:2\r\n"
-    "DESCRIPTION:A long text that a calendar program has folded in the middle of the \r\n word\\, as they do\r\n"
-    "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT1H\r\nDESCRIPTION:Dentist\r\nEND:VALARM\r\nEND:VEVENT\r\n"
-    "BEGIN:VEVENT\r\nUID:fair\r\nDTSTAMP:20250101T000000Z\r\nDTSTART;VALUE=DATE:20250328\r\n"
-    "DTEND;VALUE=DATE:20250331\r\nSUMMARY:Fair\r\nEND:VEVENT\r\n"
-    "BEGIN:VEVENT\r\nUID:club\r\nDTSTAMP:20250101T000000Z\r\nDTSTART:20250301T170000Z\r\nRRULE:FREQ=WEEKLY\r\n"
-    "SUMMARY:Club\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
-)
 
 
 @pytest.fixture
@@ -55,51 +43,22 @@ def call(desk: Desk, called: str, key: str = KEY, /, **args: Json) -> dict[str, 
     return asyncio.run(tool.call({k.replace("__", "."): v for k, v in args.items()}, key))
 
 
-class TestNotifyKeepsTheLaws(ToolContract):
-    name = "notify"
-    args = {"text": "Due tomorrow: Acme"}
-
-    def destroy(self, desk: Desk) -> None:
-        (desk.outbox / f"{KEY}.json").unlink()
+REGISTERED = Desk(Path("/nonesuch"), ManualClock(AT)).registry()
 
 
-class TestMailDraftKeepsTheLaws(ToolContract):
-    name = "mail.draft"
-    args = {"to": "office@example.org", "subject": "Kündigung", "body": "Guten Tag,\n\nhiermit kündige ich."}
-
-    def destroy(self, desk: Desk) -> None:
-        for path in (desk.drafts / "cur").iterdir():
-            path.unlink()
+@pytest.mark.parametrize("name", REGISTERED.names())
+def test_every_tool_has_a_case_for_the_laws(name: str) -> None:
+    assert name in CASES, f"{name}: describe a call of it in actions/testing/cases.py"
 
 
-class TestCalendarAddKeepsTheLaws(ToolContract):
-    name = "calendar.add"
-    args = {"title": "Pay Acme; soon, please", "day": "2025-03-20", "note": "invoice 17"}
-
-    def prepare(self, desk: Desk) -> None:
-        desk.calendar.write_bytes(CALENDAR.encode())
-
-    def destroy(self, desk: Desk) -> None:
-        self.prepare(desk)
+def _held() -> list[tuple[str, laws.Law]]:
+    tools = [(name, REGISTERED.manifest(name)) for name in REGISTERED.names() if name not in ("wait.until",)]
+    return [(name, law) for name, manifest in tools if manifest for law in laws.laws_of(manifest, CASES.get(name))]
 
 
-class TestCalendarMoveKeepsTheLaws(ToolContract):
-    name = "calendar.move"
-    args = {"event_id": "dentist", "start": "2025-04-02T08:00:00+00:00"}
-
-    def prepare(self, desk: Desk) -> None:
-        desk.calendar.write_bytes(CALENDAR.encode())
-
-    def destroy(self, desk: Desk) -> None:
-        self.prepare(desk)
-
-
-class TestDocumentWriteKeepsTheLaws(ToolContract):
-    name = "document.write"
-    args = {"template": "payment.txt", "name": "payment-K7QF.txt", "field.payee": "Acme", "field.today": "2025-03-03"}
-
-    def destroy(self, desk: Desk) -> None:
-        (desk.documents / "payment-K7QF.txt").write_text("something else")
+@pytest.mark.parametrize(("name", "law"), [pytest.param(n, law, id=f"{n}-{law.__name__}") for n, law in _held()])
+def test_every_tool_keeps_the_laws(name: str, law: laws.Law) -> None:
+    laws.check(law, name, CASES[name])
 
 
 class TestNotices:

@@ -1,0 +1,149 @@
+"""A case of each tool that ships: what the laws (``actions/testing/laws.py``) call it with."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from actions.testing.desk import Desk
+from actions.testing.laws import KEY, OTHER, Case
+from actions.tools.placed import Placed
+from schemas import ids
+
+CALENDAR = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Ann//Handmade//EN\r\nX-WR-CALNAME:Ann\\, private\r\n"
+    "BEGIN:VTIMEZONE\r\nTZID:Europe/Berlin\r\nBEGIN:STANDARD\r\nDTSTART:19961027T030000\r\nTZOFFSETFROM:+0200\r\n"
+    "TZOFFSETTO:+0100\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
+    "BEGIN:VEVENT\r\nUID:dentist\r\nDTSTAMP:20250101T000000Z\r\nDTSTART;TZID=Europe/Berlin:20250328T100000\r\n"
+    "DTEND;TZID=Europe/Berlin:20250328T103000\r\nSUMMARY:Dentist\r\nSEQUENCE:2\r\n"
+    "DESCRIPTION:A long text that a calendar program has folded in the middle of the \r\n word\\, as they do\r\n"
+    "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT1H\r\nDESCRIPTION:Dentist\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+    "BEGIN:VEVENT\r\nUID:fair\r\nDTSTAMP:20250101T000000Z\r\nDTSTART;VALUE=DATE:20250328\r\n"
+    "DTEND;VALUE=DATE:20250331\r\nSUMMARY:Fair\r\nEND:VEVENT\r\n"
+    "BEGIN:VEVENT\r\nUID:club\r\nDTSTAMP:20250101T000000Z\r\nDTSTART:20250301T170000Z\r\nRRULE:FREQ=WEEKLY\r\n"
+    "SUMMARY:Club\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+
+def _has_calendar(desk: Desk) -> None:
+    desk.calendar.write_bytes(CALENDAR.encode())
+
+
+def _has_form(desk: Desk) -> None:
+    desk.papers.mkdir(exist_ok=True)
+    (desk.papers / "renewal.pdf").write_bytes(form_pdf())
+
+
+def _has_letter(desk: Desk) -> None:
+    desk.papers.mkdir(exist_ok=True)
+    (desk.papers / "licence renewal.txt").write_text("How to renew a licence", "utf-8")
+
+
+def _has_written(desk: Desk) -> None:
+    Placed(desk.documents).put("old.txt", lambda: b"old\n", OTHER)
+
+
+def _spoiled(name: str) -> Any:
+    return lambda desk: (desk.documents / name).write_bytes(b"something else")
+
+
+def form_pdf(*names: str) -> bytes:
+    """A PDF of one page with text fields and a check box, as an office offers it."""
+    from pypdf import PdfWriter
+    from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NumberObject, TextStringObject
+
+    writer = PdfWriter()
+    page = writer.add_blank_page(595, 842)
+    font = DictionaryObject({NameObject("/Type"): NameObject("/Font"), NameObject("/Subtype"): NameObject("/Type1"),
+                             NameObject("/BaseFont"): NameObject("/Helvetica")})  # fmt: skip
+    fields = ArrayObject()
+    for index, name in enumerate(names or ("name", "number", "agree")):
+        y = 800 - 40 * index
+        field = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Annot"),
+                NameObject("/Subtype"): NameObject("/Widget"),
+                NameObject("/FT"): NameObject("/Tx"),
+                NameObject("/T"): TextStringObject(name),
+                NameObject("/V"): TextStringObject(""),
+                NameObject("/DA"): TextStringObject("/Helv 12 Tf 0 g"),
+                NameObject("/F"): NumberObject(4),
+                NameObject("/Rect"): ArrayObject(FloatObject(n) for n in (50, y, 400, y + 20)),
+            }
+        )
+        if name == "agree":
+            empty = DictionaryObject({NameObject("/On"): DictionaryObject(), NameObject("/Off"): DictionaryObject()})
+            field[NameObject("/FT")] = NameObject("/Btn")
+            field[NameObject("/V")] = field[NameObject("/AS")] = NameObject("/Off")
+            field[NameObject("/AP")] = DictionaryObject({NameObject("/N"): empty})
+        fields.append(writer._add_object(field))
+    page[NameObject("/Annots")] = fields
+    resources = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/Helv"): font})})
+    form = DictionaryObject({NameObject("/Fields"): fields, NameObject("/DR"): resources,
+                             NameObject("/DA"): TextStringObject("/Helv 12 Tf 0 g")})  # fmt: skip
+    writer.root_object[NameObject("/AcroForm")] = form
+    out = io.BytesIO()
+    writer.write(out)
+    return out.getvalue()
+
+
+_PAYMENT: dict[str, Any] = {
+    "payee": "Müller & Söhne",
+    "iban": "DE89 3704 0044 0532 0130 00",
+    "amount": {"amount": "82.50", "currency": "EUR"},
+    "purpose": "Invoice 17",
+}
+
+CASES: Mapping[str, Case] = {
+    "notify": Case.of(
+        lambda desk: None, lambda desk: (desk.outbox / f"{KEY}.json").unlink(), text="Due tomorrow: Acme"
+    ),
+    "wait.until": Case.of(until="2025-03-04T09:00:00+00:00"),
+    "history.query": Case.of(sql="SELECT 1"),
+    "mail.draft": Case.of(
+        lambda desk: None,
+        lambda desk: shutil.rmtree(desk.drafts / "cur"),
+        to="office@example.org",
+        subject="Kündigung",
+        body="Guten Tag,\n\nhiermit kündige ich.",
+    ),
+    "calendar.add": Case.of(
+        _has_calendar, _has_calendar, title="Pay Acme; soon, please", day="2025-03-20", note="invoice 17"
+    ),
+    "calendar.move": Case.of(_has_calendar, _has_calendar, event_id="dentist", start="2025-04-02T08:00:00+00:00"),
+    "document.write": Case.of(
+        lambda desk: None,
+        _spoiled("payment-K7QF.txt"),
+        template="payment.txt",
+        name="payment-K7QF.txt",
+        field__payee="Acme",
+        field__today="2025-03-03",
+    ),
+    "file.find": Case.of(_has_letter, words="renewal of my licence"),
+    "file.read": Case(lambda desk: {"path": str(desk.papers / "licence renewal.txt")}, _has_letter),
+    "file.write": Case.of(lambda desk: None, _spoiled("list.txt"), name="list.txt", text="bread\nmilk"),
+    "file.fill": Case(
+        lambda desk: {
+            "template": str(desk.papers / "renewal.pdf"),
+            "name": "renewal-nora.pdf",
+            "field.name": "Nora Größe",
+            "field.agree": "yes",
+        },
+        _has_form,
+        _spoiled("renewal-nora.pdf"),
+    ),
+    "file.discard": Case(
+        lambda desk: {"path": str(desk.documents / "old.txt"), "sha256": ids.content_hash(b"old\n")},
+        _has_written,
+        lambda desk: _restored(desk.documents / "old.txt"),
+    ),
+    "payment.qr": Case.of(lambda desk: None, _spoiled("acme.png"), name="acme.png", **_PAYMENT),
+    "payment.file": Case.of(lambda desk: None, _spoiled("acme.xml"), name="acme.xml", day="2025-03-10", **_PAYMENT),
+}
+
+
+def _restored(path: Path) -> None:
+    path.write_bytes(b"old\n")
