@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from actions import answer_run, approve, edit, memory_answer, planner
+from actions import answer_run, approve, edit, edit_rest, memory_answer, planner, reapprove
 from actions.book import Book
 from actions.budget import beside
 from actions.content import asked, offered
@@ -50,6 +50,14 @@ def _obey(book: Book, state: ProposalState, command: Command, now: datetime, set
             return _stop(state, command, now)
         case "answer" if "slots" not in command.args:
             return answer_run.happened(state, command, now, setup)
+        case "approve" if state.revision:
+            return reapprove.accept(state, command, now, setup)
+        case "reject" if state.revision:
+            return stopping(
+                state, now, actor(command), command.id, "revision_rejected", "You did not want the new plan."
+            )
+        case "edit" if state.phase == "running":
+            return edit_rest.edit(state, command, now, setup)
         case "reject" | "never" if state.phase in OPEN or state.phase == "expired":
             return [_reject(state, command, now)]
     _must_be_open(state, now)

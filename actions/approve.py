@@ -20,7 +20,7 @@ def approve(state: ProposalState, command: Command, now: datetime, setup: Setup)
     actor = f"person:{command.who}"
     drafts = [
         Draft(state.id, "grant.issued", now, actor, command.id, {"grant": granted.model_dump(mode="json")})
-        for granted in _grants(plan, command, now, setup)
+        for granted in grants(plan, command, now, setup)
     ]
     body: dict[str, Json] = {
         "run": plan.run,
@@ -48,7 +48,7 @@ def expires_at(plan: Plan, step: Step, now: datetime, setup: Setup) -> datetime:
     return max([now, *(end for end in ends if end)]) + setup.settings.grant_ttl
 
 
-def _grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Grant]:
+def grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Grant]:
     """For the steps that the plan's approval covers and whose arguments it fixes; the rest is granted at call time."""
     issued = []
     for step in plan.steps:

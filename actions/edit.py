@@ -20,11 +20,8 @@ from schemas.value import Integrity, Value
 
 def edit(state: ProposalState, command: Command, now: datetime, setup: Setup) -> Draft:
     plan = must_be_seen(state, command)
-    step = _step(plan, command)
-    given = command.args.get("args")
-    if not isinstance(given, dict) or not given:
-        raise Refused("nothing to change", code="bad_argument", remedy='give args as {"name": value}')
-    args = {**step.args, **{name: _argument(step, name, value, setup, command) for name, value in given.items()}}
+    step = named(plan, command)
+    args = arguments(step, command, setup)
     changed = tuple(s if s.uid != step.uid else s.model_copy(update={"args": args}) for s in plan.steps)
     new = planner.revised(plan, changed, setup)
     faults = validate.validate(new, setup.tools.manifest, setup.policy, setup.tools.names())
@@ -37,6 +34,14 @@ def edit(state: ProposalState, command: Command, now: datetime, setup: Setup) ->
         "channel": command.channel,
     }
     return Draft(state.id, "proposal.edited", now, f"person:{command.who}", command.id, body)
+
+
+def arguments(step: Step, command: Command, setup: Setup) -> dict[str, Argument]:
+    """The step's arguments with what the person typed in place of some."""
+    given = command.args.get("args")
+    if not isinstance(given, dict) or not given:
+        raise Refused("nothing to change", code="bad_argument", remedy='give args as {"name": value}')
+    return {**step.args, **{name: _argument(step, name, value, setup, command) for name, value in given.items()}}
 
 
 def slot_values(state: ProposalState, command: Command) -> dict[str, Value]:
@@ -59,13 +64,14 @@ def person_value(name: str, type_: str, value: Json, command: Command) -> Value:
     return Value(v=value, type=type_, sources=(command.id,), integrity=Integrity.USER, how="user")
 
 
-def _step(plan: Plan, command: Command) -> Step:
-    named = str(command.args.get("step", ""))
-    found = next((step for step in plan.steps if named in (step.id, step.uid)), None)
+def named(plan: Plan, command: Command) -> Step:
+    """The step that the command speaks of, by its id or uid."""
+    wanted = str(command.args.get("step", ""))
+    found = next((step for step in plan.steps if wanted in (step.id, step.uid)), None)
     if found is None:
         has: Mapping[str, str] = {step.id: step.tool for step in plan.steps}
         steps = ", ".join(f"{name} ({tool})" for name, tool in has.items())
-        raise Refused(f"there is no step {named!r}", code="unknown_step", remedy=f"it has {steps}")
+        raise Refused(f"there is no step {wanted!r}", code="unknown_step", remedy=f"it has {steps}")
     return found
 
 

@@ -7,16 +7,18 @@ the old one died. It never waits: ``advance`` returns when to look again.
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import datetime, timedelta
 from random import Random
 
-from actions import backoff, permit
+from actions import backoff, permit, revise
 from actions.attempt import Answer, attempt, schema_fault
 from actions.book import Book
 from actions.journal import Draft, JournalPort
-from actions.move import EXECUTOR, LookUp, Move, Record, Rest, Send, Verify, dumped, result
+from actions.move import EXECUTOR, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
 from actions.moves import next_move
 from actions.plain import clean
+from actions.replan import Wanted
 from actions.resolve import label
 from actions.setup import Setup
 from actions.state import ACTIVE, ProposalState, StepState
@@ -27,6 +29,8 @@ from schemas.errors import NotSent
 from schemas.model import Json
 from schemas.plan import Retry, Step
 from schemas.value import Value
+
+log = logging.getLogger(__name__)
 
 STALE = timedelta(seconds=5)
 """An intent older than this is not sent on (the machine slept): its settle window would be counted wrongly."""
@@ -74,6 +78,21 @@ class Executor:
                 await self._look_up(state, step)
             case Verify(step):
                 await self._verify(state, step)
+            case Replan(wanted):
+                await self._replan(wanted)
+
+    async def _replan(self, wanted: Wanted) -> None:
+        """A person may have done something while the replanner thought; the answer is held against what is now."""
+        assert self._setup.replanner is not None
+        try:
+            way = await self._setup.replanner.replan(wanted, self._setup)
+        except Exception:  # the border to a model: without another way the run ends as it would have
+            log.exception("the replanner broke")
+            way = None
+        state = self._book.proposals[wanted.state.id]
+        drafts = revise.answered(state, wanted, way, self._clock.now(), self._setup)
+        if drafts:
+            await self._port.append(drafts)
 
     async def _send(self, state: ProposalState, send: Send) -> None:
         """Intent, then the effect, then its result: a death in between leaves an intent that tells of it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from actions import fold_step
+from actions import fold_plan, fold_step
 from actions.fold_step import instant, values
 from actions.grant import Grant
 from actions.state import Answered, GrantState, Phase, ProposalState, Question, Reason, StepState
@@ -30,7 +30,7 @@ def start(entry: JournalEntry) -> ProposalState:
 
 def change(state: ProposalState, entry: JournalEntry) -> None:
     """Apply any later entry; types that change nothing (notes, refusals) only move the sequence on."""
-    handler = _HANDLERS.get(entry.type) or fold_step.HANDLERS.get(entry.type)
+    handler = _HANDLERS.get(entry.type) or fold_step.HANDLERS.get(entry.type) or fold_plan.HANDLERS.get(entry.type)
     if handler:
         handler(state, entry)
     _touch(state, entry)

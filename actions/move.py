@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from actions.journal import Draft
+from actions.replan import Wanted
 from actions.state import ProposalState
 from actions.tools.tool import Outcome
 from schemas.journal import EntryType
@@ -45,13 +46,20 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class Replan:
+    """Ask for another way on."""
+
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """Nothing to do before ``until``; None: not before somebody answers or something happens."""
 
     until: datetime | None = None
 
 
-Move = Record | Send | LookUp | Verify | Rest
+Move = Record | Send | LookUp | Verify | Replan | Rest
 
 
 def record(state: ProposalState, type_: EntryType, now: datetime, body: dict[str, Json]) -> Record:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from actions import doubt, graph, nominal, permit, resolve
-from actions.move import Move, Record, Rest, Send, Verify, dumped, record, result
+from actions import doubt, graph, nominal, permit, replan, resolve
+from actions.move import Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
 from actions.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
 from schemas.model import Json
@@ -17,9 +17,12 @@ def next_move(state: ProposalState, now: datetime, setup: Setup) -> Move:
     """One step at a time, in the plan's order; a step that waits holds up only those that depend on it."""
     if state.plan is None or state.phase not in ACTIVE:
         return Rest()
+    wanted = replan.wanted(state, now) if setup.replanner else None
+    if wanted and not replan.is_blocked(state):
+        return Replan(wanted)
     rests: list[datetime] = []
-    ready = _ready(state, state.plan)
-    for step in graph.order(state.plan):
+    ready = set() if wanted or state.revision else _ready(state, state.plan)
+    for step in [*graph.order(state.plan), *_crossed(state)]:
         move = _step(state, state.plan, step, ready, now, setup)
         if not isinstance(move, Rest):
             return move
@@ -40,6 +43,11 @@ def _step(state: ProposalState, plan: Plan, step: Step, ready: set[str], now: da
     if step.effect == "wait":
         return _wait(state, plan, step, live, now)
     return _prepare(state, plan, step, live, now, setup)
+
+
+def _crossed(state: ProposalState) -> list[Step]:
+    """Steps that are out of the plan while nobody knows what became of their request."""
+    return [step for uid, step in state.dropped.items() if state.steps[uid].phase in (*IN_DOUBT, "returned")]
 
 
 def _ready(state: ProposalState, plan: Plan) -> set[str]:
@@ -86,7 +94,8 @@ def _prepare(state: ProposalState, plan: Plan, step: Step, live: StepState, now:
         return Rest(live.retry_at)
     if live.attempts > step.retry.max:
         message = live.message or "it could not be done"
-        return Record((result(state, step, now, "failed", code="retries", message=message, via="engine"),))
+        code = "rate" if live.code == "rate" else "retries"
+        return Record((result(state, step, now, "failed", code=code, message=message, via="engine"),))
     try:
         args = resolve.resolve(plan, step, _results(state), setup.tools.manifest(step.tool), live.kept)
     except resolve.Unresolved as missing:
@@ -99,8 +108,8 @@ def _permitted(
 ) -> Move:
     match permit.permit(state, step, args, now, setup):
         case permit.Denied(reasons):
-            message = "; ".join(reasons)
-            return Record((result(state, step, now, "failed", code="denied", message=message, via="policy"),))
+            message, code = "; ".join(reasons), "denied" if setup.tools.manifest(step.tool) else "revoked"
+            return Record((result(state, step, now, "failed", code=code, message=message, via="policy"),))
         case permit.Halted():
             return Rest()
         case permit.Fill(granted):
@@ -138,6 +147,8 @@ def _results(state: ProposalState) -> resolve.Results:
 def _closing(state: ProposalState, plan: Plan, now: datetime) -> Move | None:
     phases = {step.uid: state.steps[step.uid].phase for step in plan.steps}
     unseen: list[Json] = [uid for uid, phase in phases.items() if phase == "unverified"]
+    if _crossed(state):
+        return None
     if state.phase == "stopping":
         if any(phase in IN_DOUBT or phase == "returned" for phase in phases.values()):
             return None

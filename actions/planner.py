@@ -75,7 +75,13 @@ def revised(plan: Plan, changed: tuple[Step, ...], setup: Setup) -> Plan:
             "steps": changed,
         }
     )
-    return _judged(edited, setup)
+    return judged(edited, setup)
+
+
+def by_manifest(step: Step, setup: Setup) -> Step:
+    """The step with everything that its tool's manifest says; what is not there any more is left to the validator."""
+    manifest = setup.tools.manifest(step.tool)
+    return step if manifest is None else step.model_copy(update=steps.manifested(manifest))
 
 
 def expiry(trigger: Trigger, now: datetime) -> datetime:
@@ -121,17 +127,17 @@ def _assemble(playbook: Playbook, planner: str, values: Mapping[str, Value], occ
         steps=tuple(steps.build(spec, values, occasion, setup) for spec in specs),
         expires_at=expiry(occasion.trigger, occasion.now),
     )
-    return _judged(plan, setup)
+    return judged(plan, setup)
 
 
-def _judged(plan: Plan, setup: Setup) -> Plan:
+def judged(plan: Plan, setup: Setup) -> Plan:
     """Gates, reasons and risk by the policy, on what the plan alone tells of each step's values."""
-    judged: list[Step] = []
+    found: list[Step] = []
     risks: list[Risk] = []
     for step in plan.steps:
         verdict = setup.policy.judge(setup.tools.manifest(step.tool), foreseen(plan, step, setup.tools.manifest))
-        judged.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
+        found.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
         risks.append(verdict.risk)
-    reasons = tuple(dict.fromkeys(reason for step in judged for reason in step.reasons))
+    reasons = tuple(dict.fromkeys(reason for step in found for reason in step.reasons))
     more = {"trifecta": is_trifecta(plan, setup.tools.manifest)}
-    return plan.model_copy(update={"steps": tuple(judged), "risk": highest(risks), "reasons": reasons} | more)
+    return plan.model_copy(update={"steps": tuple(found), "risk": highest(risks), "reasons": reasons} | more)

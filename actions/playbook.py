@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from datetime import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from actions.nominal import NOMINALS
 from schemas.model import Model
+from schemas.plan import Cause
 from schemas.value import Integrity
 
 PLACE = re.compile(r"\{(s[0-9]{1,2}\.[a-z_]+|[a-z_]+)\}")
@@ -131,6 +133,8 @@ class StepSpec(Model):
     needs: tuple[str, ...] = ()
     when: GuardSpec | None = None
     why: str = Field(default="", max_length=200)
+    otherwise: tuple[Otherwise, ...] = ()
+    """What to do instead if the step ends badly; the first one for its cause."""
 
     @field_validator("args", mode="before")
     @classmethod
@@ -152,6 +156,25 @@ class StepSpec(Model):
         return set()
 
 
+class Otherwise(Model):
+    """Another way on, after a step that ended for one of ``causes`` (any, if none is named).
+
+    ``steps`` take its place: what came after it comes after the last of them, and what used its result uses the same
+    field of that last step, if it has one; what cannot is left out. ``playbook``: another playbook for the same
+    trigger takes the place of the step and of all that depends on it.
+    """
+
+    causes: tuple[Cause, ...] = ()
+    steps: tuple[StepSpec, ...] = Field(default=(), max_length=4)
+    playbook: str = ""
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Self:
+        if bool(self.steps) == bool(self.playbook):
+            raise ValueError("name either the steps or the playbook to go on with")
+        return self
+
+
 class Playbook(Model):
     """``sha`` (of the file) is part of a plan's ``planner``, so that a plan tells which text it came from."""
 
@@ -169,6 +192,14 @@ class Playbook(Model):
     def types(self) -> dict[str, str]:
         """Nominal type of every slot, the built-in ones included."""
         return BUILT_IN | {name: slot.type for name, slot in self.slots.items()}
+
+
+def all_steps(steps: Iterable[StepSpec]) -> Iterator[StepSpec]:
+    """Every step that a playbook knows, those of other ways on included."""
+    for step in steps:
+        yield step
+        for way in step.otherwise:
+            yield from all_steps(way.steps)
 
 
 def places(text: str) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,24 @@ SHIPPED = Path(__file__).parent / "playbooks"
 def load_all(tools: Registry, folders: tuple[Path, ...] = (SHIPPED,)) -> dict[str, Playbook]:
     """Playbooks by id; one of a later folder replaces its namesake. ConfigError for the first that is wrong."""
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    return {playbook.id: playbook for playbook in (load(file, tools) for file in files)}
+    read_ = [_read(file, tools) for file in files]
+    found = {playbook.id: playbook for playbook, _ in read_}
+    for playbook, document in read_:
+        for at, step in _everywhere(playbook.steps, ("steps",)):
+            for number, way in enumerate(step.otherwise):
+                if way.playbook and (way.playbook not in found or way.playbook == playbook.id):
+                    others = [name for name in found if name != playbook.id]
+                    message = f"no other playbook {way.playbook!r}; {_suggest(way.playbook, others)}"
+                    raise _wrong(document, (*at, "otherwise", number, "playbook"), message)
+    return found
 
 
 def load(file: Path, tools: Registry) -> Playbook:
     """One playbook, checked against the tools that are there."""
+    return _read(file, tools)[0]
+
+
+def _read(file: Path, tools: Registry) -> tuple[Playbook, Document]:
     text = text_of(file)
     document = read(text, str(file), "playbook")
     if not isinstance(document.data, dict):
@@ -39,7 +52,15 @@ def load(file: Path, tools: Registry) -> Playbook:
         raise _wrong(document, at, _words(first, at)) from error
     for at, message in _faults(playbook, tools):
         raise _wrong(document, at, message)
-    return playbook
+    return playbook, document
+
+
+def _everywhere(steps: Sequence[StepSpec], at: Trail) -> Iterator[tuple[Trail, StepSpec]]:
+    """Every step with its place, those of other ways on too."""
+    for number, step in enumerate(steps):
+        yield (*at, number), step
+        for other, way in enumerate(step.otherwise):
+            yield from _everywhere(way.steps, (*at, number, "otherwise", other, "steps"))
 
 
 def _words(error: Mapping[str, Any], at: Trail) -> str:
@@ -53,16 +74,26 @@ def _words(error: Mapping[str, Any], at: Trail) -> str:
 
 
 def _faults(playbook: Playbook, tools: Registry) -> Iterator[tuple[Trail, str]]:
-    seen: list[str] = []
-    for number, step in enumerate(playbook.steps):
-        at: Trail = ("steps", number)
-        if step.id in seen:
+    named: set[str] = set()
+    for at, step in _everywhere(playbook.steps, ("steps",)):
+        if step.id in named:
             yield (*at, "id"), f"step {step.id} is there twice; number the steps s1, s2, ..."
-        for name in (*step.after, *step.only_after, *_referenced(step)):
-            if name not in seen:
-                yield at, f"{step.id} refers to {name!r}, which is not an earlier step; earlier: {', '.join(seen)}"
+        named.add(step.id)
         yield from _tool_faults(step, at, tools)
         yield from _slot_faults(playbook, step, at)
+    yield from _order_faults(playbook.steps, ("steps",), [])
+
+
+def _order_faults(steps: Sequence[StepSpec], at: Trail, before: list[str]) -> Iterator[tuple[Trail, str]]:
+    """Another way on knows what came before the step whose place it takes, and not that step."""
+    seen = list(before)
+    for number, step in enumerate(steps):
+        for name in (*step.after, *step.only_after, *_referenced(step)):
+            if name not in seen:
+                message = f"{step.id} refers to {name!r}, which is not an earlier step; earlier: {', '.join(seen)}"
+                yield (*at, number), message
+        for other, way in enumerate(step.otherwise):
+            yield from _order_faults(way.steps, (*at, number, "otherwise", other, "steps"), seen)
         seen.append(step.id)
 
 

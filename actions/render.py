@@ -13,6 +13,7 @@ from actions import nominal, planner, resolve, words
 from actions.compare import shown
 from actions.graph import critical_path, order
 from actions.plain import clean
+from actions.replan import is_blocked, is_open
 from actions.setup import Setup
 from actions.state import Phase, ProposalState, Question, Reason, StepState
 from actions.tools.tool import Manifest
@@ -148,6 +149,8 @@ class ProposalView:
     """urgency, value, certainty and their product, the score; empty in journals from before there was one."""
     acknowledged: str
     answered: str
+    asks_again: tuple[str, ...]
+    """Why a newer plan of a run under way needs an approval of its own."""
 
 
 def proposal(state: ProposalState, setup: Setup) -> ProposalView:
@@ -184,6 +187,7 @@ def proposal(state: ProposalState, setup: Setup) -> ProposalView:
         priority=state.priority,
         acknowledged=state.acknowledged,
         answered=_answered(state),
+        asks_again=tuple(clean(reason, 400) for reason in state.revision.reasons) if state.revision else (),
     )
 
 
@@ -224,8 +228,16 @@ def verbs(state: ProposalState) -> tuple[str, ...]:
             asked = any(live.phase == "asked" for live in state.steps.values())
             gated = any(live.gate for live in state.steps.values()) and state.phase == "running"
             halts = state.phase != "stopping"
-            return (*["confirm"] * gated, *["answer"] * asked, *["stop"] * halts)
+            again = ["approve", "reject"] * (state.revision is not None)
+            rest = ["edit"] * (state.phase == "running" and _may_edit(state))
+            return (*again, *["confirm"] * gated, *["answer"] * asked, *rest, *["stop"] * halts)
     return ()
+
+
+def _may_edit(state: ProposalState) -> bool:
+    """Is there something that has not begun, and nothing whose outcome is unknown?"""
+    steps = state.plan.steps if state.plan else ()
+    return not is_blocked(state) and any(is_open(step, state.steps[step.uid]) for step in steps)
 
 
 def _step(state: ProposalState, plan: Plan | None, step: Step, setup: Setup) -> StepView:

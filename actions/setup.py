@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from actions.playbook import Playbook
 from actions.policy import Policy
+from actions.replan import Replanner
 from actions.settings import ActSettings
 from actions.tools.tool import Registry
 
@@ -17,3 +18,5 @@ class Setup:
     tools: Registry
     policy: Policy = field(default_factory=Policy)
     settings: ActSettings = field(default_factory=ActSettings)
+    replanner: Replanner | None = None
+    """Who is asked for another way when a run cannot go on; None: nobody, it fails."""

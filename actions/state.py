@@ -9,7 +9,7 @@ from typing import Literal
 from actions.experience import Experience
 from actions.grant import Grant
 from schemas.model import Json
-from schemas.plan import Plan
+from schemas.plan import Cause, Plan, Step
 from schemas.trigger import Trigger
 from schemas.value import Value
 
@@ -99,6 +99,17 @@ class StepState:
 
 
 @dataclass(slots=True)
+class Revision:
+    """A newer version of a running plan that the person has to approve first; ``reasons`` say why it must be asked."""
+
+    version: int
+    cause: Cause
+    reasons: tuple[str, ...]
+    diff: list[dict[str, str]]
+    at: datetime
+
+
+@dataclass(slots=True)
 class Question:
     """A fact that the plan needs and nobody gave: ``found`` is a value that is not trusted enough to use unasked."""
 
@@ -162,6 +173,15 @@ class ProposalState:
     """Digest of the plan that was approved, as long as that approval stands."""
     grants: dict[str, GrantState] = field(default_factory=dict)
     steps: dict[str, StepState] = field(default_factory=dict)
+    """By uid: those of the plan, and those that a revision has taken out of it."""
+    dropped: dict[str, Step] = field(default_factory=dict)
+    """Steps that a revision has taken out, failed ones too; an intent that crossed it is still looked after."""
+    revision: Revision | None = None
+    """What must be approved before anything new begins."""
+    revised: int = 0
+    """Times that the plan was revised without a person."""
+    stuck: set[str] = field(default_factory=set)
+    """Steps whose end leads nowhere else: no other way was found."""
     reason: str = ""
     """Why it ended, as a code; ``says`` is the line for the person."""
     says: str = ""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from actions import slots
 from actions.playbook import (
@@ -72,22 +72,29 @@ def build(spec: StepSpec, values: Values, occasion: Occasion, setup: Setup) -> S
         uid=ids.step_uid(occasion.proposal, occasion.version, spec.id),
         id=spec.id,
         tool=spec.tool,
-        tool_version=manifest.version,
-        manifest=manifest.sha(),
         args=args,
         depends_on=_edges(spec),
         when=_guard(spec),
         why=spec.why,
         evidence=tuple(evidence.event for evidence in occasion.trigger.evidence),
-        effect=manifest.effect,
-        effect_class=manifest.effect_class,
-        timeout_s=manifest.timeout_s,
-        settle_s=manifest.settle_s,
-        hold_s=manifest.hold_s,
-        retry=manifest.retry,
-        undo=manifest.undo,
-        reversible=manifest.reversible,
+        **manifested(manifest),
     )
+
+
+def manifested(manifest: Manifest) -> dict[str, Any]:
+    """The fields of a step that come from its tool's manifest and from nowhere else."""
+    return {
+        "tool_version": manifest.version,
+        "manifest": manifest.sha(),
+        "effect": manifest.effect,
+        "effect_class": manifest.effect_class,
+        "timeout_s": manifest.timeout_s,
+        "settle_s": manifest.settle_s,
+        "hold_s": manifest.hold_s,
+        "retry": manifest.retry,
+        "undo": manifest.undo,
+        "reversible": manifest.reversible,
+    }
 
 
 def gated(step: Step, manifest: Manifest | None, verdict: Verdict) -> Step:

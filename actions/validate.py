@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,24 +32,37 @@ class Fault:
         return f"{self.pointer}: {self.message}" + (f"; {self.hint}" if self.hint else "")
 
 
-def validate(plan: Plan, manifests: Manifests, policy: Policy, known_tools: list[str] | None = None) -> list[Fault]:
-    """Everything that is wrong with a plan; empty for a plan that may be offered. ``known_tools`` feeds the hints."""
-    faults = [*_shape(plan)]
+def validate(
+    plan: Plan,
+    manifests: Manifests,
+    policy: Policy,
+    known_tools: list[str] | None = None,
+    *,
+    begun: Set[int] = frozenset(),
+) -> list[Fault]:
+    """Everything that is wrong with a plan; empty for a plan that may be offered. ``known_tools`` feeds the hints.
+
+    ``begun``: places of steps that a running plan has behind it. They are what they are: not counted, not judged, but
+    the rest may refer to them and must not do what they did.
+    """
+    faults = [*_shape(plan, len(begun))]
     for at, step in enumerate(plan.steps):
+        if at in begun:
+            continue
         faults += _tool(step, f"/steps/{at}", manifests, known_tools or [])
         faults += _arguments(plan, step, f"/steps/{at}", manifests)
         faults += _edges(plan, step, f"/steps/{at}")
     faults += _cycle(plan)
     if not faults:
-        faults = [*_doubles(plan), *_gates(plan, manifests, policy)]
+        faults = [*_doubles(plan), *_gates(plan, manifests, policy, begun)]
     return faults
 
 
-def _shape(plan: Plan) -> Iterator[Fault]:
+def _shape(plan: Plan, begun: int) -> Iterator[Fault]:
     if not plan.steps:
         yield Fault("/steps", "empty", "the plan has no steps", "add a step, or make it a reminder")
-    if len(plan.steps) > MAX_STEPS:
-        yield Fault("/steps", "too_long", f"{len(plan.steps)} steps; at most {MAX_STEPS}", "split the goal")
+    if len(plan.steps) - begun > MAX_STEPS:
+        yield Fault("/steps", "too_long", f"{len(plan.steps) - begun} steps; at most {MAX_STEPS}", "split the goal")
     for field in ("id", "uid"):
         seen: set[str] = set()
         for at, step in enumerate(plan.steps):
@@ -168,9 +181,11 @@ def _doubles(plan: Plan) -> Iterator[Fault]:
         seen.append((step.tool, args, step.id))
 
 
-def _gates(plan: Plan, manifests: Manifests, policy: Policy) -> Iterator[Fault]:
+def _gates(plan: Plan, manifests: Manifests, policy: Policy, begun: Set[int]) -> Iterator[Fault]:
     """The plan may be stricter than the policy, never laxer."""
     for at, step in enumerate(plan.steps):
+        if at in begun:
+            continue
         manifest = manifests(step.tool)
         verdict = policy.judge(manifest, foreseen(plan, step, manifests))
         if verdict.kind == "deny" or manifest is None:

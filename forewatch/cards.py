@@ -78,6 +78,7 @@ def _lines(view: ProposalView, zone: ZoneInfo) -> Iterator[str]:
     yield f"  {view.phase}, {view.urgency}" + (f", by {_when(view.deadline_at, zone)}" if view.deadline_at else "")
     if view.says:
         yield f"  {view.says}"
+    yield from (f"  asks again: {reason}" for reason in view.asks_again)
     yield f"  why: rule {view.rule} ({view.reason})"
     yield from (f"    {c.text} = {c.value}" for c in view.conditions)
     for other in view.also:
@@ -136,8 +137,8 @@ def run_row(state: ProposalState) -> dict[str, Any] | None:
         "id": state.id,
         "title": state.title,
         "state": state.phase,
-        "steps": len(state.steps),
-        "done": sum(step.phase in FINAL for step in state.steps.values()),
+        "steps": len(state.plan.steps) if state.plan else 0,
+        "done": sum(state.steps[step.uid].phase in FINAL for step in state.plan.steps) if state.plan else 0,
         "updated_at": state.updated_at.isoformat() if state.updated_at else None,
     }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import rules
 from actions.executor import Executor
+from actions.otherwise import PlaybookReplanner
 from actions.playbook_loader import load_all
 from actions.settings import ActSettings
 from actions.setup import Setup
@@ -113,7 +114,7 @@ def _normaliser(connectors: Mapping[str, Connector], settings: Settings, clock: 
 def build_setup(settings: Settings, clock: Clock) -> Setup:
     tools = toolbox(settings, clock)
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
-    return Setup(playbooks=load_all(tools), tools=tools, settings=act)
+    return Setup(playbooks=load_all(tools), tools=tools, settings=act, replanner=PlaybookReplanner())
 
 
 async def open_settings_log(settings: Settings) -> Log:

@@ -18,7 +18,8 @@ EntryType = Literal[
     "proposal.joined", "proposal.reduced", "proposal.rematched",
     "proposal.woken", "proposal.rejected", "proposal.expired", "proposal.retracted", "proposal.needs_input",
     "grant.issued", "grant.revoked", "command.refused",
-    "run.started", "run.stopping", "run.stopped", "run.done", "run.failed",
+    "run.started", "run.paused", "run.resumed", "run.stopping", "run.stopped", "run.done", "run.failed",
+    "plan.revised", "plan.accepted", "plan.stuck",
     "step.gated", "step.confirmed", "step.held", "step.intent", "step.result", "step.lookup",
     "step.verified", "step.skipped", "human.asked", "human.answered", "wait.started", "wait.fired",
     "memory.noted", "memory.kept", "memory.corrected", "memory.forgotten",
@@ -26,7 +27,9 @@ EntryType = Literal[
     "epoch.claimed", "note", "erased",
 ]  # fmt: skip
 """``erased`` stands where an entry was whose content the person had erased: it keeps the place, the time and the hash.
-A grant is used by the ``step.intent`` that names it: one entry, so that no crash can part the two."""
+``plan.revised`` puts another rest of the plan in force, ``plan.accepted`` is the person's approval of one that needs
+it, ``plan.stuck`` says that there is no other way on. A grant is used by the ``step.intent`` that names it: one entry,
+so that no crash can part the two."""
 
 GENESIS = "0" * 64
 

@@ -15,6 +15,10 @@ EffectClass = Literal["pure", "keyed", "reconcile", "at_most_once"]
 """What a crash between intent and result means: call again; call again with the same key; look it up; ask."""
 Gate = Literal["none", "plan", "second"]
 """none: no approval needed; plan: covered by the plan's approval; second: its own confirmation at call time."""
+Cause = Literal[
+    "not_found", "denied", "timeout", "rate", "invalid", "conflict", "unknown", "guard", "revoked", "edited",
+]  # fmt: skip
+"""Why the rest of a running plan is planned anew. Our own words: what the other side said never reaches a planner."""
 
 
 class Fixed(Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -13,6 +13,7 @@ from actions.executor import Executor
 from actions.journal import Draft
 from actions.playbook import Playbook
 from actions.propose import Input, Tick, decide
+from actions.replan import Replanner
 from actions.settings import ActSettings
 from actions.setup import Setup
 from actions.state import ProposalState, StepState
@@ -79,9 +80,11 @@ _STEPS: dict[Shape, list[dict[str, object]]] = {
 }  # fmt: skip
 
 
-def playbook(shape: Shape) -> Playbook:
+def playbook(shape: Shape, steps: Sequence[Mapping[str, object]] = ()) -> Playbook:
+    """``steps`` take the place of the shape's."""
+    chosen = list(steps) or _STEPS[shape]
     return Playbook.model_validate(
-        {"id": "pay", "version": 1, "title": "Pay", "slots": _SLOTS, "steps": _STEPS[shape], "sha": "0" * 64}
+        {"id": "pay", "version": 1, "title": "Pay", "slots": _SLOTS, "steps": chosen, "sha": "0" * 64}
     )
 
 
@@ -103,6 +106,9 @@ class Household:
     make: Make = plain_executor
     extra: Iterable[Tool] = ()
     settings: ActSettings = field(default_factory=ActSettings)
+    steps: Sequence[Mapping[str, object]] = ()
+    """Of the playbook, in place of the shape's."""
+    replanner: Replanner | None = None
 
     def __post_init__(self) -> None:
         self.clock = ManualClock(START)
@@ -117,8 +123,9 @@ class Household:
                 self._bank("bank.note", "keyed"),
             )
         }
-        books = {"pay": playbook(self.shape)}
-        self.setup = Setup(books, Registry([*self.tools.values(), WaitUntil(), *self.extra]), settings=self.settings)
+        books = {"pay": playbook(self.shape, self.steps)}
+        tools = Registry([*self.tools.values(), WaitUntil(), *self.extra])
+        self.setup = Setup(books, tools, settings=self.settings, replanner=self.replanner)
         self.proposal = ids.proposal_id(OWNER, trigger().id)
         self.questions = 0
         self._said = 0
@@ -168,7 +175,7 @@ class Household:
 
     def answer(self, state: ProposalState) -> Command | None:
         """A person who approves, confirms what is asked, and tells the truth."""
-        if state.phase == "offered":
+        if state.phase == "offered" or state.revision:
             return self.command("approve", digest=state.digest)
         for uid, live in state.steps.items():
             if live.gate:

@@ -162,7 +162,7 @@ class TestGrants:
             await run.executor.advance(run.house.proposal)
 
         done = run(story, small())
-        assert (done.state.phase, done.state.reason) == ("failed", "denied")
+        assert (done.state.phase, done.state.reason) == ("failed", "revoked")
 
     def test_every_intent_names_a_grant_for_its_exact_arguments(self) -> None:
         async def story(run: Run) -> None:

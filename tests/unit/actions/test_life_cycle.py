@@ -276,7 +276,7 @@ class TestAnswers:
         assert code(world.tell(state, "answer", slots={})) == "bad_argument"
         world.tell(state, "approve")
         assert code(world.tell(state, "confirm", step="s9")) == "unknown_step"
-        assert code(world.tell(state, "edit", step="s1", args={"payee": "x"})) == "already_answered"
+        assert code(world.tell(state, "snooze", until="changes")) == "already_answered"
 
     def test_an_edit_that_makes_the_plan_unsound_is_refused(self) -> None:
         """The tool was switched off between the offer and the edit."""

@@ -71,7 +71,11 @@ def test_an_offered_proposal_says_what_why_and_at_which_risk() -> None:
 
 def test_a_gate_shows_the_exact_values_and_the_digest_to_confirm() -> None:
     gated = views()[1]
-    assert (gated.phase, gated.verbs, gated.answered) == ("running", ("confirm", "stop"), "approve by ann via cli")
+    assert (gated.phase, gated.verbs, gated.answered) == (
+        "running",
+        ("confirm", "edit", "stop"),
+        "approve by ann via cli",
+    )
     (step,) = gated.steps
     assert (step.phase, len(step.digest)) == ("gated", 64)
 
