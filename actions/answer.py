@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from actions import answer_run, approve, edit, edit_rest, memory_answer, planner, reapprove
+from actions import answer_run, approve, edit, edit_rest, experience, memory_answer, planner, reapprove, standing
 from actions.book import Book
 from actions.budget import beside
 from actions.content import asked, offered
@@ -28,6 +28,8 @@ def on_command(book: Book, command: Command, now: datetime, setup: Setup) -> lis
     try:
         if command.proposal == STREAM:
             return [memory_answer.obey(book, command, now)]
+        if command.proposal == experience.STREAM:
+            return [standing.obey(book, command, now, setup)]
         if state is None:
             message = f"there is no proposal {command.proposal}"
             raise Refused(message, code="unknown_proposal", remedy="list the proposals")

@@ -96,7 +96,8 @@ class Executor:
 
     async def _send(self, state: ProposalState, send: Send) -> None:
         """Intent, then the effect, then its result: a death in between leaves an intent that tells of it."""
-        await self._port.append([self._intent(state, send)])
+        if not await self._port.append([self._intent(state, send)]):
+            return
         live = state.steps[send.step.uid]
         held_up = self._held_up(state, send, live)
         tool = self._setup.tools.tool(send.step.tool)

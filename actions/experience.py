@@ -112,8 +112,8 @@ class Experience:
                 self.names |= {(value.type, name.casefold().strip()): str(value.v) for name in names if name}
 
     def _lost_by_run(self, state: ProposalState, entry: JournalEntry, reason: str) -> None:
-        for live in state.steps.values():
-            self._lose(_permission(state, live), entry.at, reason)
+        for held in state.grants.values():
+            self._lose(held.grant.permission, entry.at, reason)
 
     def _lose(self, permission: str, at: datetime, reason: str) -> None:
         if permission in self.permissions:

@@ -41,7 +41,8 @@ class JournalPort(Protocol):
         """All of the drafts become durable, or none: one atomic write, in order.
 
         When it returns, the entries are durable *and* applied to the owner's Book. Raises Fenced once a newer
-        generation has taken over; the caller must then stop at once and touch nothing more.
+        generation has taken over; the caller must then stop at once and touch nothing more. Nothing is written, and
+        nothing returned, for an intent once everything is stopped (``actions/standing.py``).
         """
         ...
 

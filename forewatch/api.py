@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from actions.experience import STREAM
 from forewatch.watchdog import Flight
 from forewatch.wiring import Service
 from schemas import ids
@@ -38,6 +39,7 @@ def _routes(api: _Api) -> list[Route]:
     return [
         Route("/status", api.status),
         Route("/proposals/{proposal}/{verb}", api.command, methods=["POST"]),
+        Route("/standing/{verb}", api.standing, methods=["POST"]),
         Route("/accounts/{account}/poll", api.poll, methods=["POST"]),
         Route("/rules/reload", api.reload_rules, methods=["POST"]),
         Route("/wake", api.wake, methods=["POST"]),
@@ -69,6 +71,7 @@ class _Api:
                 "rules": service.reloader.count,
                 "rules_problem": service.reloader.problem,
                 "proposals_open": sum(1 for book in books for _ in book.open()),
+                "stopped": "; ".join(book.experience.stopped for book in books if book.experience.stopped),
                 "runs_active": sum(1 for book in books for _ in book.active()),
                 "canary": _canary(service.watchdog.flight),
                 "next_due": service.ticker.next_due().isoformat(),
@@ -94,15 +97,22 @@ class _Api:
 
     async def command(self, request: Request) -> Response:
         """The entries that the command led to, or why it was refused (409)."""
-        command = self._parse(request, await _body(request))
+        proposal = self._proposal(request.path_params["proposal"])
+        return await self._told(self._parse(request, proposal, await _body(request)))
+
+    async def standing(self, request: Request) -> Response:
+        """What holds for all proposals: permissions, and the stop of everything."""
+        return await self._told(self._parse(request, STREAM, await _body(request)))
+
+    async def _told(self, command: Command) -> Response:
         entries = await self._decided(command)
         for entry in entries:
             if entry.type == "command.refused":
                 raise _refusal(entry)
         return JSONResponse({"command": command.id, "entries": [e.model_dump(mode="json") for e in entries]})
 
-    def _parse(self, request: Request, body: dict[str, Json]) -> Command:
-        verb, proposal = request.path_params["verb"], self._proposal(request.path_params["proposal"])
+    def _parse(self, request: Request, proposal: str, body: dict[str, Json]) -> Command:
+        verb = request.path_params["verb"]
         try:
             return Command.model_validate(
                 {"channel": "api", "who": self._service.settings.owner, **body}

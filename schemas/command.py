@@ -9,8 +9,10 @@ from schemas.model import Instant, Json, Model
 Verb = Literal[
     "approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop", "endorse", "wrong",
     "remember", "keep", "correct", "forget",
+    "stop_everything", "resume_everything", "allow", "revoke",
 ]  # fmt: skip
-"""The last line is told to the memory: ``proposal`` is then the word ``memory``."""
+"""The second line is told to the memory: ``proposal`` is then the word ``memory``; the third holds for all proposals:
+``proposal`` is then the word ``standing``."""
 
 
 class Command(Model):
@@ -23,7 +25,8 @@ class Command(Model):
     {name: value}} to a proposal that needs input; stop {"reason"}; remember {"text", "rule", "entity", "events"};
     keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"};
     endorse {"step", "identifiers"}: what was taken out of a gated step's text stays in, and it asks again;
-    wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost.
+    wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost; stop_everything {"reason"};
+    allow {"tool", "to", "cap", "cap_period", "times", "period", "expires_at"}; revoke {"id"}.
     """
 
     id: str

@@ -16,9 +16,11 @@ import structlog
 from pydantic import ValidationError
 
 from actions.book import Book
+from actions.experience import STREAM
 from actions.journal import Draft, JournalPort
 from actions.propose import Input, Tick, decide, next_tick
 from actions.setup import Setup
+from actions.standing import is_news_for_all
 from schemas import ids
 from schemas.clock import Clock
 from schemas.command import Command
@@ -31,7 +33,7 @@ from streams import topics
 from streams.codec import decode, encode
 from streams.deadletter import dead_letter
 from streams.journal import PartitionJournal
-from streams.work import Batch, Log, Output, Result
+from streams.work import Batch, Log, Output, Result, read_entries
 
 log = structlog.get_logger(__name__)
 
@@ -84,8 +86,20 @@ class ActAgent:
         journal = PartitionJournal(self._deps.log, partition, self._deps.clock, self._deps.process)
         journal.beside = run_events
         await journal.claim()
+        await self._hear_first(journal, partition)
         self._journals[partition] = journal
         self.on_work()
+
+    async def _hear_first(self, journal: PartitionJournal, partition: int) -> None:
+        """What a person said for everything while nobody was here holds before any run goes on. When these commands
+        come again in their turn, they find that they have led to an entry."""
+        async for entry in read_entries(self._deps.log, topics.COMMANDS, partition):
+            try:
+                said = parse(topics.COMMANDS, entry.value) if entry.value is not None else None
+            except PoisonError:
+                continue
+            if isinstance(said, Command) and said.proposal == STREAM and not journal.book(said.owner).has_seen(said.id):
+                await self._decide(journal, said.owner, said)
 
     async def revoked(self, partition: int) -> None:
         self._journals.pop(partition, None)
@@ -122,6 +136,8 @@ class ActAgent:
         entries = await journal.append(owner, drafts)
         for entry in entries:
             self._wakes[entry.stream] = now
+        if any(is_news_for_all(entry) for entry in entries):
+            self._wakes.clear()
         return entries
 
     # -- what serve, the demo and the API ask for

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from actions.book import Book
 from actions.journal import Draft, Tip, seal
+from actions.standing import admits
 from schemas.clock import Clock
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry
@@ -104,6 +105,8 @@ class PartitionJournal:
     async def append(self, owner: str, drafts: Sequence[Draft]) -> list[JournalEntry]:
         """Durable and applied when it returns; Fenced when another process has taken over."""
         async with self._lock:
+            if not admits(self.book(owner), drafts):
+                return []
             entries = seal(drafts, owner=owner, epoch=self._mine, tip=self.book(owner).tip)
             if entries:
                 await self._write(entries)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from actions.book import Book
 from actions.journal import Draft, seal
+from actions.standing import admits
 from actions.testing.points import nowhere
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry
@@ -44,6 +45,8 @@ class MemoryJournal:
             await asyncio.sleep(0)
             if self._epoch != self._log.epoch:
                 raise Fenced(f"generation {self._log.epoch} has taken over from {self._epoch}")
+            if not admits(self.book, drafts):
+                return []
             sealed = seal(drafts, owner=self.book.owner, epoch=self._epoch, tip=self.book.tip)
             self._log.entries.extend(sealed)
             self._point(f"after append {names}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from actions.book import Book
 from actions.journal import Draft, seal
+from actions.standing import admits
 from actions.testing.points import nowhere
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry
@@ -44,6 +45,8 @@ class SqliteJournal:
         async with self._lock:
             names = "+".join(draft.type for draft in drafts)
             self._point(f"before append {names}")
+            if not admits(self.book, drafts):
+                return []
             sealed = seal(drafts, owner=self.book.owner, epoch=self._epoch, tip=self.book.tip)
             self._write(sealed)
             self._point(f"after append {names}")

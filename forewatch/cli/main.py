@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from forewatch.cli import accounts, audit, demo, events, history, matters, proposals, rules, runs, service
+from forewatch.cli import accounts, audit, demo, events, history, matters, permissions, proposals, rules, runs, service
 from forewatch.cli.console import Exit, fail, say
 from forewatch.cli.place import use_home
 from forewatch.log import configure
@@ -26,6 +26,7 @@ app.add_typer(accounts.app, name="accounts", help="Connect sources.")
 app.add_typer(events.app, name="events", help="What the sources said, as events.")
 app.add_typer(rules.app, name="rules", help="What is watched for.")
 app.add_typer(proposals.app, name="proposals", help="What Forewatch proposes, and your answers.")
+permissions.register(app)
 app.add_typer(matters.app, name="matters", help="Events that belong together.")
 app.add_typer(runs.app, name="runs", help="What was approved and is being done.")
 app.add_typer(history.app, name="history", help="Your history, by SQL.")

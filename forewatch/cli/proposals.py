@@ -1,4 +1,4 @@
-"""proposals list|digest|show|approve|edit|reject|snooze|never|answer|confirm."""
+"""proposals list|digest|show|approve|edit|reject|snooze|never|answer|confirm|endorse|wrong."""
 
 from __future__ import annotations
 
@@ -210,6 +210,31 @@ def confirm(
             f"step {step} does not ask for a confirmation", remedy=f"asking now: {sorted(gates) or 'none'}"
         )
     _send(proposal, "confirm", seen, {"step": step}, f"{step} confirmed", as_json)
+
+
+@app.command()
+def endorse(
+    proposal: Proposal,
+    step: Annotated[str, typer.Argument(help="The step that asks, such as s2.")],
+    identifier: Annotated[list[str], typer.Argument(help="What is to stay in, exactly as it was shown.")],
+    digest: Digest = "",
+    as_json: AsJson = False,
+) -> None:
+    """Leave a link, number or address from outside in what is sent. The step then asks again, with it."""
+    gates = find_card(proposal)["gates"]
+    args = {"step": step, "identifiers": identifier}
+    _send(proposal, "endorse", digest or gates.get(step, ""), args, f"{step} asks again, with it", as_json)
+
+
+@app.command()
+def wrong(
+    proposal: Proposal,
+    step: Annotated[str, typer.Argument(help="The step that did it, such as s2.")],
+    reason: Annotated[str, typer.Option(help="Why; kept.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Say that what a step did was not right: the permission or the autonomy that it rested on is lost."""
+    _send(proposal, "wrong", "", {"step": step, "reason": reason}, "noted", as_json)
 
 
 @app.command()

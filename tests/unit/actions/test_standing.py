@@ -1,0 +1,321 @@
+"""What is said once for everything to come: permissions with their ends, the stop of everything, known payees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from actions import audit
+from actions.executor import Executor
+from actions.experience import STREAM
+from actions.journal import Draft
+from actions.playbook import Playbook
+from actions.propose import Input, decide
+from actions.setup import Setup
+from actions.state import ProposalState
+from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
+from actions.testing.household import OWNER, START, trigger
+from actions.testing.memory import MemoryLog
+from actions.tools.tool import Arg, Registry
+from actions.tools.wait import WaitUntil
+from schemas import ids
+from schemas.clock import ManualClock
+from schemas.command import Command, Verb
+from schemas.journal import JournalEntry
+from schemas.model import Json
+from schemas.value import Integrity, Value
+
+IBAN, OTHER = "DE89370400440532013000", "GB29NWBK60161331926819"
+ARGS = {"to": Arg(type="Iban"), "amount": Arg(type="Money")}
+PLAYBOOK = Playbook.model_validate(
+    {
+        "id": "pay", "version": 1, "title": "Pay", "sha": "0" * 64,
+        "slots": {
+            "to": {"type": "Iban", "from": ["fact.invoice.iban"], "required": True},
+            "amount": {"type": "Money", "from": ["fact.invoice.amount"], "required": True},
+        },
+        "steps": [{"id": "s1", "tool": "bank.pay", "args": {"to": {"slot": "to"}, "amount": {"slot": "amount"}}}],
+    }
+)  # fmt: skip
+
+
+class World:
+    """A bank that pays to account numbers, and a person whose every word is a method here."""
+
+    def __init__(self, script: Sequence[Behaviour] = (), **changes: object) -> None:
+        self.clock = ManualClock(START)
+        self.ledger = Ledger(self.clock)
+        self.tool = BankTool(manifest("bank.pay", "keyed", args=ARGS, **changes), self.ledger, script)
+        note = BankTool(manifest("bank.note", "keyed", effect="write_self"), self.ledger)
+        self.setup = Setup({"pay": PLAYBOOK}, Registry([self.tool, note, WaitUntil()]))
+        self.log = MemoryLog()
+        self.journal = self.log.open(OWNER)
+        self._said = 0
+
+    def restart(self) -> None:
+        self.journal = self.log.open(OWNER)
+
+    def say(self, said: Input) -> list[JournalEntry]:
+        return run(self._say(said))
+
+    async def _say(self, said: Input) -> list[JournalEntry]:
+        drafts = decide(self.journal.book, said, self.clock.now(), self.setup)
+        return await self.journal.append(drafts) if drafts else []
+
+    def stand(self, verb: Verb, **args: Json) -> list[JournalEntry]:
+        return self.say(self.command(STREAM, verb, "", args))
+
+    def allow(self, **changes: Json) -> list[JournalEntry]:
+        ends = (self.clock.now() + timedelta(days=90)).isoformat()
+        args: dict[str, Json] = {"tool": "bank.pay", "to": IBAN, "cap": euros("100.00"), "times": 3, "expires_at": ends}
+        return self.stand("allow", **(args | changes))
+
+    def command(self, proposal: str, verb: Verb, digest: str, args: dict[str, Json]) -> Command:
+        self._said += 1
+        return Command(
+            id=ids.command_id(proposal, verb, str(self._said)), owner=OWNER, who=OWNER, channel="cli", verb=verb,
+            proposal=proposal, digest=digest, args=args, at=self.clock.now(),
+        )  # fmt: skip
+
+    def tell(self, state: ProposalState, verb: Verb, digest: str, **args: Json) -> list[JournalEntry]:
+        return self.say(self.command(state.id, verb, digest, args))
+
+    def invoice(
+        self, number: int = 1, to: str = IBAN, amount: str = "82.50", trust: Integrity = Integrity.UNTRUSTED
+    ) -> ProposalState:
+        """An invoice arrives, its payment is proposed, and the person approves the plan."""
+        values = {
+            "party.name": Value(v="Acme", type="Text", sources=("ev1",)),
+            "fact.invoice.iban": Value(v=to, type="Iban", sources=("ev1",), integrity=trust),
+            "fact.invoice.amount": Value(v=euros(amount), type="Money", sources=("ev1",), integrity=trust),
+        }  # fmt: skip
+        slots = {"to": "fact.invoice.iban", "amount": "fact.invoice.amount"}
+        fired = trigger(number, key=f"acme-{number}", values=values)
+        self.say(fired)
+        state = self.journal.book.by_trigger(fired.id)
+        assert state is not None
+        if state.phase == "needs_input":
+            given: dict[str, Json] = {slot: values[source].v for slot, source in slots.items()}
+            self.tell(state, "answer", "", slots=given)
+        self.tell(state, "approve", state.digest)
+        self.go(state)
+        return state
+
+    def go(self, state: ProposalState) -> None:
+        run(self.executor().advance(state.id))
+
+    def executor(self) -> Executor:
+        return Executor(self.journal, self.journal.book, self.setup, self.clock, Random(7))
+
+    def confirm(self, state: ProposalState) -> None:
+        ((uid, live),) = state.steps.items()
+        assert live.gate is not None
+        self.tell(state, "confirm", live.gate.digest, step=uid)
+        self.go(state)
+
+    def entries(self, type_: str) -> list[JournalEntry]:
+        return [entry for entry in self.log.entries if entry.type == type_]
+
+    @property
+    def paid(self) -> int:
+        return len(self.ledger.landed())
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
+
+
+def euros(amount: str) -> Json:
+    return {"amount": amount, "currency": "EUR"}
+
+
+def code(entries: list[JournalEntry]) -> Json:
+    assert [entry.type for entry in entries] == ["command.refused"]
+    return entries[0].body["code"]
+
+
+class TestPermissions:
+    def test_a_step_that_is_covered_needs_no_second_confirmation_and_still_a_grant_that_names_the_permission(
+        self,
+    ) -> None:
+        world = World()
+        (made,) = world.allow()
+        state = world.invoice()
+        assert (state.phase, world.paid) == ("done", 1)
+        (granted,) = world.entries("grant.issued")
+        (intent,) = world.entries("step.intent")
+        permission = made.body["permission"]["id"]  # type: ignore[index, call-overload]  # JSON
+        assert granted.body["grant"]["permission"] == permission  # type: ignore[index, call-overload]  # JSON
+        assert granted.body["grant"]["level"] == "standing"  # type: ignore[index, call-overload]  # JSON
+        assert intent.body["grant"] == granted.body["grant"]["id"]  # type: ignore[index, call-overload]  # JSON
+        assert audit.verify(world.log.entries) == []
+
+    def test_without_one_it_asks(self) -> None:
+        world = World()
+        state = world.invoice()
+        assert (world.paid, bool(next(iter(state.steps.values())).gate)) == (0, True)
+
+    @pytest.mark.parametrize(
+        ("invoice", "allowed"),
+        [
+            ({"to": OTHER}, {}),
+            ({"amount": "100.01"}, {}),
+            ({}, {"cap": {"amount": "100.00", "currency": "USD"}}),
+            ({}, {"cap_period": euros("82.49")}),
+        ],
+        ids=["another destination", "more than the cap", "another currency", "more than the period's cap"],
+    )
+    def test_what_is_not_exactly_covered_asks(self, invoice: dict[str, str], allowed: dict[str, Json]) -> None:
+        world = World()
+        assert world.allow(**allowed)[0].type == "permission.allowed"
+        world.invoice(**invoice)  # type: ignore[arg-type]  # a trust is never given
+        assert (world.paid, len(world.entries("step.gated"))) == (0, 1)
+
+    def test_acts_of_a_period_are_counted_and_then_it_asks_until_the_period_is_over(self) -> None:
+        world = World()
+        world.allow(times=2)
+        for number in (1, 2, 3):
+            world.invoice(number)
+        assert world.paid == 2
+        world.clock.advance_to(world.clock.now() + timedelta(days=32))
+        world.invoice(4)
+        assert world.paid == 3
+
+    def test_sums_of_a_period_are_counted_whatever_allowed_them(self) -> None:
+        world = World()
+        world.confirm(world.invoice(1))
+        world.allow(cap_period=euros("100.00"))
+        world.invoice(2)
+        assert world.paid == 1
+
+    def test_it_ends(self) -> None:
+        world = World()
+        world.allow()
+        world.clock.advance_to(world.clock.now() + timedelta(days=90))
+        world.invoice()
+        assert world.paid == 0
+
+    def test_taken_back_in_the_hold_window_nothing_is_sent(self) -> None:
+        world = World(hold_s=60.0)
+        (made,) = world.allow()
+        state = world.invoice()
+        assert [live.phase for live in state.steps.values()] == ["held"]
+        world.stand("revoke", id=made.body["permission"]["id"])  # type: ignore[index, call-overload]  # JSON
+        world.clock.advance_to(world.clock.now() + timedelta(minutes=2))
+        world.go(state)
+        assert (world.paid, [live.phase for live in state.steps.values()]) == (0, ["gated"])
+
+    @pytest.mark.parametrize("how", ["lie", "no", "wrong", "stop"])
+    def test_one_bad_outcome_loses_it(self, how: str) -> None:
+        world = World(["lie"] if how == "lie" else ["no"] if how == "no" else [], hold_s=60.0 if how == "stop" else 0.0)
+        world.allow()
+        state = world.invoice()
+        for _ in range(5):
+            world.clock.advance_to(world.clock.now() + timedelta(minutes=1))
+            if how != "stop":
+                world.go(state)
+        if how == "wrong":
+            world.tell(state, "wrong", "", step="s1", reason="I had paid it already")
+        if how == "stop":
+            world.tell(state, "stop", "")
+        (standing,) = world.journal.book.experience.permissions.values()
+        assert standing.lost == {
+            "lie": "its effect was not to be seen", "no": "it failed: the account is closed",
+            "wrong": "you said that it was wrong", "stop": "you stopped what it had begun",
+        }[how]  # fmt: skip
+        world.invoice(2)
+        assert len(world.entries("step.gated")) == 1
+
+    def test_it_is_only_for_what_leaves_names_one_destination_and_is_bounded(self) -> None:
+        world = World()
+        assert code(world.allow(tool="bank.nope")) == "unknown_tool"
+        assert code(world.allow(tool="bank.note")) == "not_needed"
+        assert code(world.allow(to="Acme")) == "bad_value"
+        assert code(world.allow(cap=None)) == "no_cap"
+        assert code(world.allow(cap=euros("-5.00"))) == "bad_value"
+        assert code(world.allow(times=0)) == "bad_argument"
+        assert code(world.allow(period="decade")) == "bad_argument"
+        for ends in ("soon", "2025-03-03T09:00:00", "2024-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"):
+            assert code(world.allow(expires_at=ends)) == "bad_argument"
+        assert code(world.stand("revoke", id="nope")) == "unknown_permission"
+        assert code(world.stand("approve")) == "bad_argument"
+        assert world.journal.book.experience.permissions == {}
+
+
+class TestKnownPayees:
+    def test_a_payee_is_known_from_a_payment_that_the_person_confirmed(self) -> None:
+        world = World()
+        world.confirm(world.invoice(1))
+        state = world.invoice(2, to=OTHER)
+        (live,) = state.steps.values()
+        assert live.gate is not None
+        assert "your saved account number for Acme is “DE89 3704 0044 0532 0130 00”" in live.gate.reasons[0]
+
+    def test_no_outside_text_makes_one_known(self) -> None:
+        world = World()
+        world.invoice(1)
+        assert (world.journal.book.experience.known, world.journal.book.experience.names) == ({}, {})
+
+
+class TestStopEverything:
+    def test_nothing_is_begun_after_it_until_it_goes_on(self) -> None:
+        world = World()
+        world.allow()
+        world.stand("stop_everything", reason="I am on a plane")
+        state = world.invoice()
+        assert (world.paid, state.phase, world.entries("step.intent")) == (0, "running", [])
+        world.restart()
+        state = world.journal.book.proposals[state.id]
+        world.go(state)
+        assert world.paid == 0
+        world.stand("resume_everything")
+        world.go(state)
+        assert (world.paid, state.phase) == (1, "done")
+
+    def test_what_is_in_flight_ends_and_is_recorded_and_no_step_follows(self) -> None:
+        world = World()
+        world.allow()
+        seen: list[int] = []
+
+        def stop(point: str) -> None:
+            if point == "during call bank.pay" and not seen:
+                seen.append(len(world.log.entries))
+                drafts = decide(
+                    world.journal.book, world.command(STREAM, "stop_everything", "", {}), START, world.setup
+                )
+                later.append(world.journal.append(drafts))
+
+        later: list[Coroutine[Any, Any, Any]] = []
+        world.tool.point = stop
+        state = world.invoice()
+        run(later[0])
+        world.go(state)
+        assert (world.paid, state.phase) == (1, "done")
+        world.invoice(2)
+        assert (world.paid, len(world.entries("step.intent"))) == (1, 1)
+
+    def test_a_decision_that_was_made_just_before_it_is_not_written_after_it(self) -> None:
+        world = World()
+        world.allow()
+
+        class Late(type(world.journal)):  # type: ignore[misc]  # the class of the journal as it is
+            """Says stop between the decision to send and the write of its intent."""
+
+            async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
+                if any(draft.type == "step.intent" for draft in drafts) and not self.book.experience.stopped:
+                    said = world.command(STREAM, "stop_everything", "", {})
+                    await super().append(decide(self.book, said, START, world.setup))
+                return list(await super().append(drafts))
+
+        journal = world.log.open(OWNER)
+        world.journal = Late(world.log, journal.book, world.log.epoch)
+        world.invoice()
+        assert (world.paid, world.entries("step.intent"), len(world.entries("acting.stopped"))) == (0, [], 1)
+
+    def test_to_go_on_something_must_be_stopped(self) -> None:
+        assert code(World().stand("resume_everything")) == "not_stopped"
