@@ -66,8 +66,8 @@ class Experience:
         """After the proposal's own state has taken the entry."""
         if entry.stream == STREAM:
             self._stands(entry)
-        elif state is not None and state.plan is not None and "step" in entry.body:
-            self._acted(entry, state, state.plan.step(str(entry.body["step"])))
+        elif state is not None and (step := _step(state, entry)) is not None:
+            self._acted(entry, state, step)
         elif state is not None and entry.type == "run.stopping" and entry.body.get("reason") == "person":
             self._lost_by_run(state, entry, "you stopped what it had begun")
 
@@ -118,6 +118,12 @@ class Experience:
     def _lose(self, permission: str, at: datetime, reason: str) -> None:
         if permission in self.permissions:
             self.permissions[permission].lose(at, reason)
+
+
+def _step(state: ProposalState, entry: JournalEntry) -> Step | None:
+    """The step that an entry is about; None for one that a later plan has left out."""
+    steps = state.plan.steps if state.plan else ()
+    return next((step for step in steps if step.uid == entry.body.get("step") and step.uid in state.steps), None)
 
 
 _ENDS = frozenset({"step.verified", "step.result", "human.answered"})
