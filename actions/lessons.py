@@ -131,7 +131,7 @@ def _told(memories: Memories, entry: JournalEntry, state: ProposalState) -> None
 def _remembered(memories: Memories, entry: JournalEntry, state: ProposalState) -> None:
     """A plan's step that remembers something, once it was seen done; with the labels that its words had."""
     step = state.steps.get(str(entry.body.get("step")))
-    planned = state.plan.step(step.uid) if state.plan and step else None
+    planned = state.planned(step.uid) if step else None
     if step is None or planned is None or planned.tool != TOOL or not entry.body.get("seen"):
         return
     integrity = least(*(value.integrity for value in step.args.values()))

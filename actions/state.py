@@ -221,6 +221,11 @@ class ProposalState:
         reason = self.reasons.get((trigger.rule, trigger.key))
         return reason.trigger if reason else self.trigger
 
+    def planned(self, uid: str) -> Step | None:
+        """The step of this uid, in the plan or taken out of it by a revision."""
+        steps = self.plan.steps if self.plan else ()
+        return next((step for step in steps if step.uid == uid), None) or self.dropped.get(uid)
+
     def step(self, step: str) -> StepState:
         """By uid or display id; raises KeyError for an unknown one."""
         if step in self.steps:
