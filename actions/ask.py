@@ -35,12 +35,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The shape of the answer. ``expand`` turns an answer in the flat shape into one in the strict shape."""
+    """The shape of the answer. ``expand`` turns an answer in the flat shape into one in the strict shape; ``flat_says``
+    tells a model of the flat shape what its schema cannot."""
 
     name: str
     strict: dict[str, Json]
     flat: dict[str, Json]
     expand: Callable[[Json], Json]
+    flat_says: str = ""
 
 
 @dataclass(frozen=True, slots=True)

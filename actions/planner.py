@@ -50,7 +50,7 @@ def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planne
         why = f"there is no playbook {wanted!r}" if wanted else "the rule names no playbook"
         return Planned(_reminder(occasion, setup, why))
     known = habits(occasion.memory, occasion.trigger, playbook)
-    filling = slots.fill(playbook, occasion.trigger, given, _built_in(occasion, setup), setup.settings.zone, known)
+    filling = slots.fill(playbook, occasion.trigger, given, built_in(occasion, setup), setup.settings.zone, known)
     if filling.questions:
         return Planned(None, tuple(filling.questions))
     playbook, more = settled(playbook, known)
@@ -90,13 +90,13 @@ def expiry(trigger: Trigger, now: datetime) -> datetime:
     return ends[0] if ends else now + OFFERED_FOR
 
 
-def _built_in(occasion: Occasion, setup: Setup) -> dict[str, Value]:
+def built_in(occasion: Occasion, setup: Setup) -> dict[str, Value]:
     return slots.built_in(occasion.trigger, code(occasion.proposal), occasion.now, setup.settings.zone)
 
 
 def _reminder(occasion: Occasion, setup: Setup, why: str) -> Plan:
     """Nothing but a word to the person, at a useful time."""
-    values = _built_in(occasion, setup)
+    values = built_in(occasion, setup)
     deadline = occasion.trigger.deadline_at
     if deadline:
         values["deadline"] = Value(v=deadline.isoformat(), type="DateTime", how="rule")
@@ -115,29 +115,34 @@ _REMINDER = Playbook(
 )
 
 
-def _assemble(playbook: Playbook, planner: str, values: Mapping[str, Value], occasion: Occasion, setup: Setup) -> Plan:
-    specs = steps.kept(playbook.steps, values, occasion.now, setup)
-    plan = Plan(
+def draft(occasion: Occasion, author: str, built: tuple[Step, ...], setup: Setup) -> Plan:
+    """A plan of these steps, not judged and not validated yet."""
+    return Plan(
         proposal=occasion.proposal,
         run=ids.run_id(occasion.proposal, occasion.version),
         version=occasion.version,
         parent=occasion.version - 1 or None,
-        planner=planner,
+        planner=author,
         policy=setup.policy.version,
-        steps=tuple(steps.build(spec, values, occasion, setup) for spec in specs),
+        steps=built,
         expires_at=expiry(occasion.trigger, occasion.now),
     )
-    return judged(plan, setup)
+
+
+def _assemble(playbook: Playbook, author: str, values: Mapping[str, Value], occasion: Occasion, setup: Setup) -> Plan:
+    specs = steps.kept(playbook.steps, values, occasion.now, setup)
+    built = tuple(steps.build(spec, values, occasion, setup) for spec in specs)
+    return judged(draft(occasion, author, built, setup), setup)
 
 
 def judged(plan: Plan, setup: Setup) -> Plan:
     """Gates, reasons and risk by the policy, on what the plan alone tells of each step's values."""
-    found: list[Step] = []
+    gated: list[Step] = []
     risks: list[Risk] = []
     for step in plan.steps:
         verdict = setup.policy.judge(setup.tools.manifest(step.tool), foreseen(plan, step, setup.tools.manifest))
-        found.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
+        gated.append(steps.gated(step, setup.tools.manifest(step.tool), verdict))
         risks.append(verdict.risk)
-    reasons = tuple(dict.fromkeys(reason for step in found for reason in step.reasons))
+    reasons = tuple(dict.fromkeys(reason for step in gated for reason in step.reasons))
     more = {"trifecta": is_trifecta(plan, setup.tools.manifest)}
-    return plan.model_copy(update={"steps": tuple(found), "risk": highest(risks), "reasons": reasons} | more)
+    return plan.model_copy(update={"steps": tuple(gated), "risk": highest(risks), "reasons": reasons} | more)

@@ -181,6 +181,8 @@ class Playbook(Model):
     id: str = Field(pattern=r"^[a-z][a-z0-9-]{1,60}$")
     version: int = Field(ge=1)
     title: str = Field(max_length=120)
+    words: tuple[str, ...] = ()
+    """What a person who wants this may say, beside the words of ``id`` and ``title``."""
     slots: dict[str, Slot] = {}
     steps: tuple[StepSpec, ...] = Field(min_length=1, max_length=8)
     sha: str = ""

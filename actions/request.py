@@ -52,9 +52,13 @@ def as_sent(body: dict[str, Json]) -> bytes:
 
 
 def _explained(rung: Rung, messages: tuple[Message, ...], form: Form) -> tuple[Message, ...]:
-    """Where the server cannot hold a schema, the first message tells it."""
-    if rung in ("strict", "flat"):
+    """Where the server cannot hold the schema, or only a flat one, the first message tells what it lacks."""
+    if rung == "strict" or (rung == "flat" and not form.flat_says):
         return messages
+    told = form.flat_says if rung == "flat" else _told(form)
+    return (Message(messages[0].role, f"{messages[0].text}\n{told}"), *messages[1:])
+
+
+def _told(form: Form) -> str:
     schema = json.dumps(form.strict, ensure_ascii=False, separators=(",", ":"))
-    told = f"{messages[0].text}\nReply with one JSON object only, and nothing around it. Its JSON Schema:\n{schema}"
-    return (Message(messages[0].role, told), *messages[1:])
+    return f"Reply with one JSON object only, and nothing around it. Its JSON Schema:\n{schema}"

@@ -82,7 +82,7 @@ def _pick(slot: Slot, values: Values, zone: ZoneInfo) -> tuple[Value | None, Val
     """The first source that fits and is trusted enough; else the first that only lacks trust."""
     doubted: Value | None = None
     for source in slot.sources:
-        value = _as(slot.type, values.get(source), zone)
+        value = as_type(slot.type, values.get(source), zone)
         if value is None:
             continue
         value = _unsigned(value) if slot.unsigned else value
@@ -99,7 +99,7 @@ def _unsigned(value: Value) -> Value:
     return value
 
 
-def _as(wanted: str, value: Value | None, zone: ZoneInfo) -> Value | None:
+def as_type(wanted: str, value: Value | None, zone: ZoneInfo) -> Value | None:
     """The value as a ``wanted``: same labels, and None if it is no valid one."""
     if value is None or value.v in (None, ""):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any, assert_never
 
 from actions import slots
@@ -33,6 +33,8 @@ from schemas.trigger import Trigger
 from schemas.value import Integrity, Value
 
 Values = Mapping[str, Value]
+ASK_FIRST = "the plan says to ask you again before this step"
+"""The reason by which a model tightens a gate. It stays on the step, and so does the gate, whatever is judged later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,9 @@ def manifested(manifest: Manifest) -> dict[str, Any]:
 
 def gated(step: Step, manifest: Manifest | None, verdict: Verdict) -> Step:
     """The step with the gate that the policy asks for, and why."""
-    needed = gate(manifest, verdict) if manifest else "second"
-    return step.model_copy(update={"gate": needed, "reasons": verdict.reasons})
+    asked = (ASK_FIRST,) if ASK_FIRST in step.reasons else ()
+    needed = gate(manifest, verdict) if manifest and not asked else "second"
+    return step.model_copy(update={"gate": needed, "reasons": (*verdict.reasons, *asked)})
 
 
 def _is_lost(
@@ -119,7 +122,7 @@ def _has_value(arg: ArgSpec, values: Values, gone: Mapping[str, object], now: da
         case SlotArg(slot=slot):
             return slot in values
         case BeforeArg(before=slot) | AfterArg(after=slot):
-            return slot in values and _moment(arg, values[slot], setup) > now
+            return slot in values and moment(arg, values[slot], setup) > now
         case TextArg(text=text):
             return _is_whole(text, values, gone)
         case RefArg():
@@ -164,8 +167,8 @@ def _argument(arg: ArgSpec, name: str, manifest: Manifest, values: Values, setup
         case SlotArg(slot=slot):
             return Fixed(value=values[slot])
         case BeforeArg(before=slot) | AfterArg(after=slot):
-            moment = _moment(arg, values[slot], setup).isoformat()
-            return Fixed(value=values[slot].model_copy(update={"v": moment, "type": "DateTime"}))
+            at = moment(arg, values[slot], setup).isoformat()
+            return Fixed(value=values[slot].model_copy(update={"v": at, "type": "DateTime"}))
         case TextArg(text=text):
             return _text(text, values)
         case RefArg():
@@ -190,8 +193,14 @@ def _text(text: str, values: Values) -> Argument:
     return Template(text=PLACE.sub(place, text), parts=tuple(parts))
 
 
-def _moment(arg: BeforeArg | AfterArg, value: Value, setup: Setup) -> datetime:
-    zone = setup.settings.zone
+def moment(arg: BeforeArg | AfterArg, value: Value, setup: Setup) -> datetime:
+    """The instant that an argument means by the day of ``value``, in the owner's zone."""
     days = -arg.days if isinstance(arg, BeforeArg) else arg.days
+    return on_day(value, days, setup, arg.at)
+
+
+def on_day(value: Value, days: int, setup: Setup, at: time | None = None) -> datetime:
+    """So many days after (negative: before) a day, at a wall time of the owner's; their own one for reminders."""
+    zone = setup.settings.zone
     day = slots.day_of(value, zone) + timedelta(days=days)
-    return clock.at_local(day, arg.at or setup.settings.remind_at, zone).astimezone(zone)
+    return clock.at_local(day, at or setup.settings.remind_at, zone).astimezone(zone)

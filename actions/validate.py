@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from actions import nominal
-from actions.graph import cycle, dependencies
+from actions.graph import ancestors, cycle, dependencies
 from actions.policy import Policy, gate
 from actions.resolve import foreseen, refs
-from actions.tools.tool import UNGRANTED, Manifest
+from actions.tools.tool import SELF_EFFECTS, UNGRANTED, Manifest
 from schemas.plan import Argument, Fixed, Gate, Plan, Ref, Step, Template
 
 MAX_STEPS = 8
+MAX_MESSAGES = 3
+"""To others, in one plan: what sends more is a mailing."""
 _GATES: tuple[Gate, ...] = ("none", "plan", "second")
 Manifests = Callable[[str], Manifest | None]
 
@@ -45,6 +47,20 @@ def validate(
     ``begun``: places of steps that a running plan has behind it. They are what they are: not counted, not judged, but
     the rest may refer to them and must not do what they did.
     """
+    faults = structure(plan, manifests, known_tools, begun=begun)
+    return faults or [*_doubles(plan), *_gates(plan, manifests, policy, begun)]
+
+
+def odd(plan: Plan) -> list[Fault]:
+    """What the author of a playbook may want, and a model that plans it has misunderstood."""
+    return [*_waits(plan), *_messages(plan)]
+
+
+def structure(
+    plan: Plan, manifests: Manifests, known_tools: list[str] | None = None, *, begun: Set[int] = frozenset()
+) -> list[Fault]:
+    """What is wrong before any policy is asked: tools, arguments, references, order. Only a plan without such faults
+    can be judged."""
     faults = [*_shape(plan, len(begun))]
     for at, step in enumerate(plan.steps):
         if at in begun:
@@ -52,10 +68,7 @@ def validate(
         faults += _tool(step, f"/steps/{at}", manifests, known_tools or [])
         faults += _arguments(plan, step, f"/steps/{at}", manifests)
         faults += _edges(plan, step, f"/steps/{at}")
-    faults += _cycle(plan)
-    if not faults:
-        faults = [*_doubles(plan), *_gates(plan, manifests, policy, begun)]
-    return faults
+    return [*faults, *_cycle(plan)]
 
 
 def _shape(plan: Plan, begun: int) -> Iterator[Fault]:
@@ -179,6 +192,27 @@ def _doubles(plan: Plan) -> Iterator[Fault]:
             message = f"{step.id} does the same as {twin}"
             yield Fault(f"/steps/{at}", "same_effect_twice", message, "remove one of them")
         seen.append((step.tool, args, step.id))
+
+
+def _waits(plan: Plan) -> Iterator[Fault]:
+    """An effect on others beside a wait would not wait: small models plan to pay before the day that they wait for."""
+    waits = {step.id: ancestors(plan, step) for step in plan.steps if step.effect == "wait"}
+    for at, step in enumerate(plan.steps):
+        if step.effect in SELF_EFFECTS:
+            continue
+        before = ancestors(plan, step)
+        for wait, comes_after in waits.items():
+            if wait not in before and step.id not in comes_after:
+                message = f"{step.id} would not wait for {wait}"
+                hint = f"add {wait!r} to its depends_on, or make {wait} wait for {step.id}"
+                yield Fault(f"/steps/{at}/depends_on", "effect_beside_wait", message, hint)
+
+
+def _messages(plan: Plan) -> Iterator[Fault]:
+    sent = [at for at, step in enumerate(plan.steps) if step.effect in ("outbound", "share")]
+    for at in sent[MAX_MESSAGES:]:
+        hint = "leave this one out, or make it a goal of its own"
+        yield Fault(f"/steps/{at}", "too_many_messages", f"more than {MAX_MESSAGES} messages to others", hint)
 
 
 def _gates(plan: Plan, manifests: Manifests, policy: Policy, begun: Set[int]) -> Iterator[Fault]:

@@ -177,6 +177,7 @@ class Moment:
             fired_at=self.now,
             title=title or plain(rule.title, 300),
             goal=rule.goal_template.render(shown, self.zone),
+            asks=rule.model.propose.goal,
             urgency=rule.model.propose.urgency,
             certainty=case.certainty,
             playbook=rule.model.propose.playbook,

@@ -89,6 +89,8 @@ class Trigger(Model):
     fired_at: Instant
     title: str = Field(max_length=300)
     goal: str = Field(default="", max_length=500)
+    asks: str = Field(default="", max_length=500)
+    """The goal as the rule's author wrote it, its places not filled in: what a model may be told of it."""
     urgency: Urgency = "normal"
     certainty: float = Field(default=1.0, ge=0, le=1)
     playbook: str | None = None

@@ -14,7 +14,7 @@ from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START
 from actions.tools.tool import Registry
 from actions.tools.wait import WaitUntil
-from actions.validate import Fault, validate
+from actions.validate import Fault, odd, validate
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.plan import Argument, Fixed, Gate, Guard, Plan, Ref, Step, Template
@@ -177,3 +177,25 @@ def test_the_order_is_a_topological_one_and_always_the_same(size: int, data: st.
     assert order == [s.id for s in graph.order(made.model_copy())]
     reference = nx.DiGraph([(before, name) for name in names for before in edges[name]])
     assert nx.is_directed_acyclic_graph(reference)
+
+
+def wait(name: str, *after: str) -> Step:
+    until = Fixed(value=Value(v="2025-03-05T09:00:00+00:00", type="DateTime", integrity=Integrity.SYSTEM))
+    return step(name, "wait.until", {"until": until}, *after)
+
+
+def test_a_payment_beside_a_wait_is_odd() -> None:
+    (fault,) = odd(plan(wait("s1"), pay("s2")))
+    assert (fault.pointer, fault.code) == ("/steps/1/depends_on", "effect_beside_wait")
+    assert fault.hint == "add 's1' to its depends_on, or make s1 wait for s2"
+    assert odd(plan(wait("s1"), pay("s2", "s1"))) == []
+    assert odd(plan(pay("s1"), wait("s2", "s1"))) == []
+
+
+def test_more_than_three_messages_to_others_are_odd() -> None:
+    sent = [pay(f"s{number}").model_copy(update={"effect": "outbound"}) for number in range(1, 6)]
+    assert [(fault.pointer, fault.code) for fault in odd(plan(*sent))] == [
+        ("/steps/3", "too_many_messages"),
+        ("/steps/4", "too_many_messages"),
+    ]
+    assert odd(plan(*sent[:3])) == []

@@ -1,0 +1,133 @@
+"""Brief: all that a planner's model may know of a task, and nothing else (law L4).
+
+Facts are handles with a type. What a value says is told only where the person or the rule's author said it, and for
+days, which are written anew from their parsed form. No byte of outside text is in a brief.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from actions import matching, nominal, slots
+from actions.playbook import Playbook
+from actions.setup import Setup
+from actions.steps import Occasion
+from actions.tools.tool import Manifest
+from schemas import clock
+from schemas.value import Integrity, Value, least
+
+MAX_TOOLS = 12
+MAX_FACTS = 40
+MAX_EVIDENCE = 8
+_ALWAYS = ("notify", "wait.until")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,4}")
+_UNWRITABLE: frozenset[str] = frozenset({"command", "identity"})
+"""Roles of which a model's own words may never be a value: what is run, and as whom."""
+PERSONAL = "you"
+"""The rule of a trigger that is the person's own goal."""
+Why = Literal["outside_text", "odd_name", "too_many"]
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A value that the model is not told. ``chars`` is its length."""
+
+    name: str
+    type: str
+    why: Why
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """``goal`` is the person's or the rule author's own text; ``facts`` are the values behind the handles, ``told`` the
+    ones among them whose value is said; ``evidence`` maps ev1, ev2, ... to event ids."""
+
+    occasion: Occasion
+    goal: str
+    facts: Mapping[str, Value]
+    told: Mapping[str, str]
+    tools: tuple[Manifest, ...]
+    examples: tuple[Playbook, ...]
+    evidence: Mapping[str, str]
+    kinds: Mapping[str, str]
+    """Evidence handle -> kind of event."""
+    today: date
+    is_personal: bool = False
+    """The goal is the person's own, so what it says is theirs."""
+    may_ask: bool = True
+    withheld: tuple[Withheld, ...] = field(default=())
+
+    def manifest(self, tool: str) -> Manifest | None:
+        return next((m for m in self.tools if m.name == tool), None)
+
+
+def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str, Value], setup: Setup) -> Brief:
+    """``given`` are the person's own answers; they go before the trigger's values of the same name."""
+    trigger, zone = occasion.trigger, setup.settings.zone
+    goal = trigger.asks or trigger.rule.replace("-", " ")
+    values = {**trigger.values, **built_in, **given}
+    facts, withheld = _facts(values, zone)
+    playbooks = [playbook for _, playbook in matching.ranked(goal, setup.playbooks.values())]
+    manifests = [m for name in setup.tools.names() if (m := setup.tools.manifest(name)) and is_plannable(m)]
+    tools = matching.shortlist(goal, manifests, _ALWAYS, MAX_TOOLS)
+    told = {name: text for name, value in facts.items() if (text := _told(value, zone))}
+    evidence = {f"ev{at}": found for at, found in enumerate(trigger.evidence[:MAX_EVIDENCE], 1)}
+    return Brief(
+        occasion=occasion,
+        goal=goal,
+        facts=facts,
+        told=told,
+        tools=tools,
+        examples=tuple(p for p in playbooks if {s.tool for s in p.steps} <= {t.name for t in tools})[:2],
+        evidence={handle: found.event for handle, found in evidence.items()},
+        kinds={handle: found.kind for handle, found in evidence.items()},
+        today=clock.local_day(occasion.now, zone),
+        is_personal=trigger.rule == PERSONAL,
+        may_ask=not given,
+        withheld=tuple(withheld) + _untold(facts, told),
+    )
+
+
+def is_plannable(manifest: Manifest) -> bool:
+    """Has the tool a form that a model can fill? One that needs a command or an identity is for playbooks alone."""
+    return not any(arg.required and arg.role in _UNWRITABLE for arg in manifest.args.values())
+
+
+def _facts(values: Mapping[str, Value], zone: ZoneInfo) -> tuple[dict[str, Value], list[Withheld]]:
+    """Valid values with plain names, in the order of their names."""
+    facts: dict[str, Value] = {}
+    withheld: list[Withheld] = []
+    for name in sorted(values):
+        value = slots.as_type(values[name].type, values[name], zone)
+        if value is None:
+            continue
+        if not _NAME.fullmatch(name):
+            withheld.append(_withheld(f"(name {len(withheld) + 1})", value, "odd_name"))
+        elif len(facts) == MAX_FACTS:
+            withheld.append(_withheld(name, value, "too_many"))
+        else:
+            facts[name] = value
+    return facts, withheld
+
+
+def _untold(facts: Mapping[str, Value], told: Mapping[str, str]) -> tuple[Withheld, ...]:
+    return tuple(_withheld(name, value, "outside_text") for name, value in facts.items() if name not in told)
+
+
+def _withheld(name: str, value: Value, why: Why) -> Withheld:
+    return Withheld(name, value.type, why, len(nominal.display(value.type, value.v)))
+
+
+def _told(value: Value, zone: ZoneInfo) -> str:
+    """The value in words that no outsider chose; "" if it stays a handle."""
+    if value.type in ("Date", "DateTime"):
+        return slots.day_of(value, zone).isoformat()
+    if least(value.integrity, Integrity.SYSTEM) == Integrity.SYSTEM:
+        return nominal.display(value.type, value.v)[:300]
+    return ""
