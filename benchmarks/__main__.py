@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import anomalies, history, mail, rule_counts, rule_events, service, transport
+from benchmarks import anomalies, history, mail, memory, rule_counts, rule_events, service, transport
 
 
 def _service() -> None:
@@ -25,6 +25,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "anomalies": anomalies.main,
     "history": history.main,
     "mail": mail.main,
+    "memory": memory.main,
     "service": _service,
 }
 

@@ -13,7 +13,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from actions.book import Book
 from actions.experience import STREAM
+from actions.recall import ranked
+from actions.remembering import STREAM as MEMORY
+from forewatch.memories import documents, index
 from forewatch.watchdog import Flight
 from forewatch.wiring import Service
 from schemas import ids
@@ -40,6 +44,8 @@ def _routes(api: _Api) -> list[Route]:
         Route("/status", api.status),
         Route("/proposals/{proposal}/{verb}", api.command, methods=["POST"]),
         Route("/standing/{verb}", api.standing, methods=["POST"]),
+        Route("/memory", api.memory),
+        Route("/memory/{verb}", api.tell_memory, methods=["POST"]),
         Route("/accounts/{account}/poll", api.poll, methods=["POST"]),
         Route("/rules/reload", api.reload_rules, methods=["POST"]),
         Route("/wake", api.wake, methods=["POST"]),
@@ -104,6 +110,26 @@ class _Api:
         """What holds for all proposals: permissions, and the stop of everything."""
         return await self._told(self._parse(request, STREAM, await _body(request)))
 
+    async def memory(self, request: Request) -> Response:
+        """What is remembered; ``query``: what fits these words, the best first."""
+        book, query = self._book(), request.query_params.get("query", "")
+        searched = await asyncio.to_thread(index, self._service.settings, book.memory)
+        search = await asyncio.to_thread(searched.search, query)
+        found = ranked(book.memory, query, None, lambda _: search) if query else list(book.memory)
+        return JSONResponse(documents(book, found))
+
+    async def tell_memory(self, request: Request) -> Response:
+        """A word to the memory itself; what is forgotten is out of the index when this answers."""
+        settings, memories = self._service.settings, self._book().memory
+        await asyncio.to_thread(index, settings, memories)
+        answer = await self._told(self._parse(request, MEMORY, await _body(request)))
+        await asyncio.to_thread(index, settings, memories)
+        return answer
+
+    def _book(self) -> Book:
+        owner = self._service.settings.owner
+        return next((book for book in self._service.act.books() if book.owner == owner), None) or Book(owner)
+
     async def _told(self, command: Command) -> Response:
         entries = await self._decided(command)
         for entry in entries:
@@ -147,14 +173,14 @@ def _canary(flight: Flight | None) -> dict[str, Json] | None:
     return {"sent_at": flight.sent_at.isoformat(), "seen_at": seen, "is_lost": flight.is_lost and seen is None}
 
 
-def the_one(wanted: str, known: list[str], what: str) -> str:
+def the_one(wanted: str, known: list[str], what: str, listed: str = "") -> str:
     """The only one of ``known`` that is or starts with ``wanted``; NotFound says what is wrong with it."""
     found = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
     if len(found) == 1:
         return found[0]
     if found:
         raise NotFound(f"{len(found)} {what}s start with {wanted!r}", remedy="give more of the id")
-    raise NotFound(f"there is no {what} {wanted!r}", remedy=f"see 'forewatch {what}s list'")
+    raise NotFound(f"there is no {what} {wanted!r}", remedy=f"see '{listed or f'forewatch {what}s list'}'")
 
 
 def _refusal(entry: JournalEntry) -> Refused:

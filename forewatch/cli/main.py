@@ -8,7 +8,20 @@ from typing import Annotated
 
 import typer
 
-from forewatch.cli import accounts, audit, demo, events, history, matters, permissions, proposals, rules, runs, service
+from forewatch.cli import (
+    accounts,
+    audit,
+    demo,
+    events,
+    history,
+    matters,
+    memory,
+    permissions,
+    proposals,
+    rules,
+    runs,
+    service,
+)
 from forewatch.cli.console import Exit, fail, say
 from forewatch.cli.place import use_home
 from forewatch.log import configure
@@ -29,6 +42,7 @@ app.add_typer(proposals.app, name="proposals", help="What Forewatch proposes, an
 permissions.register(app)
 app.add_typer(matters.app, name="matters", help="Events that belong together.")
 app.add_typer(runs.app, name="runs", help="What was approved and is being done.")
+memory.register(app)
 app.add_typer(history.app, name="history", help="Your history, by SQL.")
 app.add_typer(audit.app, name="audit", help="The journal of everything proposed and done.")
 

@@ -161,9 +161,15 @@ def reject(
 
 
 @app.command()
-def never(proposal: Proposal, as_json: AsJson = False) -> None:
-    """Never again for this rule and this matter."""
-    _send(proposal, "never", "", {}, "never again", as_json)
+def never(
+    proposal: Proposal,
+    scope: Annotated[
+        str, typer.Option(help="key: this matter; entity: this rule about this other side; rule: this rule.")
+    ] = "key",
+    as_json: AsJson = False,
+) -> None:
+    """Never again: for this rule and this matter, or for more. 'memory forget' takes it back."""
+    _send(proposal, "never", "", {"scope": scope}, "never again; 'forewatch memory forget' takes it back", as_json)
 
 
 @app.command()

@@ -1,0 +1,130 @@
+"""memory list|show|keep|correct|forget, and remember: what was learnt from your answers, and your word on it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.place import AsJson, client, settings, with_log
+
+if TYPE_CHECKING:
+    from forewatch.settings import Settings
+    from streams.work import Log
+
+app = typer.Typer(no_args_is_help=True)
+
+Which = Annotated[str, typer.Argument(help="Its id, or the start of it.")]
+
+
+def register(main: typer.Typer) -> None:
+    main.add_typer(app, name="memory", help="What was learnt from your answers, and what you told it.")
+    main.command()(remember)
+
+
+@app.command("list")
+def list_(
+    query: Annotated[
+        str, typer.Argument(help="Words to look for; the best first. Without: all, the newest first.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """What is remembered."""
+    found = with_log(lambda log, chosen: _documents(log, chosen, query))
+    if as_json:
+        show_json(found)
+        return
+    show_table(
+        ("id", "kind", "standing", "times", "last", "says"),
+        [(m["id"][:8], m["kind"], m["standing"], m["support"], m["last"][:10], m["says"]) for m in found],
+        empty="nothing is remembered" + (" of that" if query else ""),
+    )
+
+
+async def _documents(log: Log, chosen: Settings, query: str = "") -> list[dict[str, Any]]:
+    from actions.recall import ranked
+    from forewatch.memories import documents, index, read_book
+
+    book = await read_book(log, chosen)
+    searched = index(chosen, book.memory)
+    found = ranked(book.memory, query, None, searched.search) if query else list(book.memory)
+    return documents(book, found)
+
+
+def _find(wanted: str) -> dict[str, Any]:
+    from forewatch.api import the_one
+
+    found = {memory["id"]: memory for memory in with_log(_documents)}
+    return found[the_one(wanted, list(found), "memory", "forewatch memory list")]
+
+
+@app.command()
+def show(memory: Which, as_json: AsJson = False) -> None:
+    """One memory, and each act of yours that it rests on."""
+    from forewatch.memories import lines
+
+    found = _find(memory)
+    if as_json:
+        show_json(found)
+        return
+    for line in lines(found):
+        out.print(line, markup=False)
+
+
+@app.command()
+def keep(memory: Which, as_json: AsJson = False) -> None:
+    """It holds: from now on it fills its place in new plans by itself."""
+    _tell("keep", _find(memory), {}, "it holds from now on", as_json)
+
+
+@app.command()
+def correct(
+    memory: Which,
+    value: Annotated[str, typer.Argument(help="What it should say: the text of a note, the value of a preference.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say it right; what you say holds."""
+    found = _find(memory)
+    args = {"text": value} if found["code"] == "note" else {"value": _value(value, found)}
+    _tell("correct", found, args, "corrected", as_json)
+
+
+def _value(text: str, memory: dict[str, Any]) -> Any:
+    """Text stays text, whatever it looks like; a value of another type is read as JSON where it is some."""
+    if isinstance((memory["value"] or {}).get("v"), str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@app.command()
+def forget(memory: Which, as_json: AsJson = False) -> None:
+    """It is used no more, and what it rests on counts no more. A "never again" ends."""
+    _tell("forget", _find(memory), {}, "forgotten", as_json)
+
+
+def remember(
+    text: Annotated[str, typer.Argument(help="In your own words.")],
+    rule: Annotated[str, typer.Option(help="Only for what this rule proposes.")] = "",
+    about: Annotated[str, typer.Option(help="Only for this other side: an address, a merchant, a name.")] = "",
+    event: Annotated[
+        list[str] | None, typer.Option(help="An event that it is about; erased, it takes this along.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the memory something."""
+    args = {"text": text, "rule": rule, "entity": about, "events": event or []}
+    _tell("remember", None, args, "remembered", as_json)
+
+
+def _tell(verb: str, memory: dict[str, Any] | None, args: dict[str, Any], done: str, as_json: bool) -> None:
+    named = {**args, "memory": memory["id"]} if memory else args
+    answer = client().post(f"/memory/{verb}", {"channel": "cli", "who": settings().owner, "args": named})
+    if as_json:
+        show_json(answer)
+    else:
+        say(f"{memory['says']}: {done}" if memory else done)
