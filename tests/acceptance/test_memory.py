@@ -58,6 +58,7 @@ def test_a_note_lives_through_a_kill_until_it_is_forgotten(
     (safe,) = forewatch.known("safe")
     assert safe["says"] == f"The safe opens with {SECRET}. (the bank)"
 
+    (home / "forewatch.sock").unlink()  # the dead one's, by which the test would take the next for up
     with serving(home, forewatch.environment):
         one = safe["id"][:12]
         assert forewatch("memory", "correct", one, f"The safe opens with {SECRET}-b.")[0] == 0
