@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from actions import answer_run, approve, edit, edit_rest, experience, memory_answer, planner, reapprove, standing
+from actions import answer_run, approve, edit, edit_rest, experience, memory_answer, planner, reapprove, standing, steer
 from actions.book import Book
 from actions.budget import beside
 from actions.content import asked, offered
@@ -50,6 +50,14 @@ def _obey(book: Book, state: ProposalState, command: Command, now: datetime, set
             return [answer_run.wrong(state, command, now)]
         case "stop":
             return _stop(state, command, now)
+        case "pause":
+            return steer.pause(state, command, now)
+        case "resume":
+            return steer.resume(state, command, now)
+        case "abort":
+            return steer.abort(state, command, now, setup)
+        case "retry":
+            return steer.retry(state, command, now, setup)
         case "answer" if "slots" not in command.args:
             return answer_run.happened(state, command, now, setup)
         case "approve" if state.revision:
@@ -137,7 +145,7 @@ def _reject(state: ProposalState, command: Command, now: datetime) -> Draft:
 
 
 def _stop(state: ProposalState, command: Command, now: datetime) -> list[Draft]:
-    if state.phase != "running":
+    if state.phase not in ("running", "undoing"):
         remedy = "reject it instead" if state.phase in OPEN else ""
         raise Refused(f"nothing is running; it is {state.phase}", code="not_running", remedy=remedy)
     says = str(command.args.get("reason", "")) or "Stopped by you."

@@ -23,7 +23,7 @@ def confirm(state: ProposalState, command: Command, now: datetime, setup: Setup)
     """The second confirmation: a grant for what the gate showed, and for nothing else."""
     plan, step, live = _named(state, command)
     manifest = setup.tools.manifest(step.tool)
-    if state.phase != "running" or live.gate is None or manifest is None:
+    if state.phase not in ("running", "undoing") or live.gate is None or manifest is None:
         raise Refused(f"{step.id} does not wait for a confirmation", code="not_gated", remedy="look at the run again")
     if command.digest != live.gate.digest:
         raise Refused(f"{step.id} is not what you saw", code="stale", remedy="look at it again and confirm its digest")
@@ -41,7 +41,7 @@ def confirm(state: ProposalState, command: Command, now: datetime, setup: Setup)
 def endorse(state: ProposalState, command: Command, now: datetime) -> Draft:
     """Identifiers from outside that the person wants to stay in what is sent; the step then asks again with them."""
     _, step, live = _named(state, command)
-    if state.phase != "running" or live.gate is None:
+    if state.phase not in ("running", "undoing") or live.gate is None:
         raise Refused(f"{step.id} does not wait for a confirmation", code="not_gated", remedy="look at the run again")
     if command.digest != live.gate.digest:
         raise Refused(f"{step.id} is not what you saw", code="stale", remedy="look at it again and answer its digest")

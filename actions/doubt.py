@@ -39,6 +39,8 @@ def move(state: ProposalState, step: Step, live: StepState, now: datetime, setup
         return Send(step, live.args, live.binding, live.grant, live.attempts + 1)
     if manifest and manifest.look_up and step.effect_class != "at_most_once":
         return _look(state, step, live, manifest, now)
+    if state.paused_at and step.effect_class == "keyed":
+        return Rest()  # its own key will tell, once calls may be made again
     return _ask(state, step, live, manifest, now)
 
 

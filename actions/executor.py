@@ -1,4 +1,4 @@
-"""The executor: performs one move after the other, each send between its durable intent and its durable result.
+"""The executor: performs the moves of a run, up to four at once, each send between its durable intent and its result.
 
 It keeps nothing: what to do next is always asked of the book, so a new executor on the same journal goes on where
 the old one died. It never waits: ``advance`` returns when to look again.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from random import Random
 
@@ -16,7 +17,7 @@ from actions.attempt import Answer, attempt, schema_fault
 from actions.book import Book
 from actions.journal import Draft, JournalPort
 from actions.move import EXECUTOR, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
-from actions.moves import next_move
+from actions.moves import REPLANNING, next_move
 from actions.plain import clean
 from actions.replan import Wanted
 from actions.resolve import label
@@ -39,6 +40,14 @@ CHECKS = 3
 _PATIENCE = Retry(max=CHECKS, base_s=2.0, cap_s=60.0)
 
 
+class _Turn:
+    """Whose turn it is with one run: one caller at a time; ``news`` wakes the one that waits for a call to end."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.news = asyncio.Event()
+
+
 class Executor:
     def __init__(self, port: JournalPort, book: Book, setup: Setup, clock: Clock, rng: Random) -> None:
         self._port = port
@@ -46,32 +55,57 @@ class Executor:
         self._setup = setup
         self._clock = clock
         self._rng = rng
-        self._busy: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, _Turn] = {}
 
     async def advance(self, proposal: str) -> datetime | None:
         """Do all that can be done for this run now. When to look again; None: not before something happens to it.
 
-        Safe to call at any time, also twice at once (the second call waits and then finds little to do). Commands
-        may reach the book between any two of its appends; the next move is always decided on the newest state.
+        Safe to call at any time, also twice at once (the second call makes the first one look again, waits, and then
+        finds little to do). Commands may reach the book between any two of its appends; the next move is always
+        decided on the newest state. Cancelled, it cancels what is under way: the journal tells of it like of a crash.
         """
-        lock = self._busy.setdefault(proposal, asyncio.Lock())
-        async with lock:
-            while (state := self._book.proposals.get(proposal)) is not None:
-                move = next_move(state, self._clock.now(), self._setup)
-                if isinstance(move, Rest):
+        turn = self._turns.setdefault(proposal, _Turn())
+        turn.news.set()
+        async with turn.lock:
+            busy: dict[str, asyncio.Task[None]] = {}
+            try:
+                return await self._go_on(proposal, busy, turn.news)
+            finally:
+                await _cancelled(busy.values())
+
+    async def _go_on(self, proposal: str, busy: dict[str, asyncio.Task[None]], news: asyncio.Event) -> datetime | None:
+        while (state := self._book.proposals.get(proposal)) is not None:
+            news.clear()
+            move = next_move(state, self._clock.now(), self._setup, busy.keys())
+            match move:
+                case Record(drafts):
+                    await self._port.append(drafts)
+                case Rest(until) if not busy:
                     self._forget(state)
-                    return move.until
-                await self._perform(state, move)
+                    return until
+                case Rest(until):
+                    await self._first(busy, news, until)
+                case _:
+                    busy[_who(move)] = asyncio.create_task(self._perform(state, move))
         return None
+
+    async def _first(self, busy: dict[str, asyncio.Task[None]], news: asyncio.Event, until: datetime | None) -> None:
+        """Until a call has ended, somebody has said something, or a timer is due beside them."""
+        told = asyncio.create_task(news.wait())
+        pause = None if until is None else max(0.0, (until - self._clock.now()).total_seconds())
+        try:
+            await asyncio.wait([*busy.values(), told], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            told.cancel()
+        for uid in [uid for uid, task in busy.items() if task.done()]:
+            busy.pop(uid).result()
 
     def _forget(self, state: ProposalState) -> None:
         if state.phase not in ACTIVE:
-            self._busy.pop(state.id, None)
+            self._turns.pop(state.id, None)
 
     async def _perform(self, state: ProposalState, move: Move) -> None:
         match move:
-            case Record(drafts):
-                await self._port.append(drafts)
             case Send():
                 await self._send(state, move)
             case LookUp(step):
@@ -193,6 +227,22 @@ class Executor:
             wake = None if is_final else self._clock.now() + backoff.delay(_PATIENCE, live.checks + 1, self._rng)
             body |= {"reason": reason, "final": is_final, "retry_at": wake.isoformat() if wake else None}
         return Draft(state.id, "step.verified", self._clock.now(), EXECUTOR, "", body)
+
+
+def _who(move: Move) -> str:
+    """Under which name a move is under way."""
+    match move:
+        case Send(step=step) | LookUp(step) | Verify(step):
+            return step.uid
+    return REPLANNING
+
+
+async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:
+    """Nothing of a run goes on behind the back of whoever holds it."""
+    left = list(tasks)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
 
 
 def _there(tool: Tool | None) -> Tool:

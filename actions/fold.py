@@ -188,14 +188,17 @@ def _started(state: ProposalState, entry: JournalEntry) -> None:
 
 def _stopping(state: ProposalState, entry: JournalEntry) -> None:
     body: Body = entry.body
-    state.phase, state.approval = "stopping", ""
+    state.phase, state.approval, state.paused_at, state.revision = "stopping", "", None, None
     state.stop_reason, state.says = str(body["reason"]), str(body.get("says", ""))
+    state.undo = entry.cause if body.get("undo") else ""
+    state.undo_by = Answered("abort", entry.actor, str(body.get("channel", "")), entry.at) if state.undo else None
 
 
 def _ended(phase: Phase) -> Callable[[ProposalState, JournalEntry], None]:
     def end(state: ProposalState, entry: JournalEntry) -> None:
         body: Body = entry.body
-        state.phase, state.approval = phase, ""
+        state.phase, state.approval, state.undo, state.paused_at = phase, "", "", None
+        state.left = list(body.get("left", state.left))
         state.reason, state.says = str(body.get("reason", "")), str(body.get("says", state.says))
         state.unseen = [str(uid) for uid in body.get("unseen", [])]
 

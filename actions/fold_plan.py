@@ -19,18 +19,39 @@ def _revised(state: ProposalState, entry: JournalEntry) -> None:
     """
     body: Body = entry.body
     plan = Plan.model_validate(body["plan"])
-    uids = {step.uid for step in plan.steps}
-    state.dropped |= {step.uid: step for step in (state.plan.steps if state.plan else ()) if step.uid not in uids}
-    for uid in uids:
-        state.steps.setdefault(uid, StepState(uid))
-    _reopen(state)
-    state.plan, state.version = plan, plan.version
+    _take(state, plan)
     state.approval = "" if body["needs"] else plan.digest()
     state.revision = _pending(entry) if body["needs"] else None
     state.revised += bool(body["automatic"])
     state.stuck = set()
     if state.phase == "failed":  # a person lets a failed run go on
         state.phase, state.reason, state.says, state.unseen = "running", "", "", []
+
+
+def _take(state: ProposalState, plan: Plan) -> None:
+    uids = {step.uid for step in plan.steps}
+    state.dropped |= {step.uid: step for step in (state.plan.steps if state.plan else ()) if step.uid not in uids}
+    for uid in uids:
+        state.steps.setdefault(uid, StepState(uid))
+    _reopen(state)
+    state.plan, state.version = plan, plan.version
+
+
+def _undoing(state: ProposalState, entry: JournalEntry) -> None:
+    """From here on only the undos are left to do."""
+    body: Body = entry.body
+    plan = Plan.model_validate(body["plan"])
+    _take(state, plan)
+    state.phase, state.approval, state.undo = "undoing", plan.digest(), ""
+    state.left = list(body["left"])
+
+
+def _paused(state: ProposalState, entry: JournalEntry) -> None:
+    state.paused_at = entry.at
+
+
+def _resumed(state: ProposalState, entry: JournalEntry) -> None:
+    state.paused_at = None
 
 
 def _reopen(state: ProposalState) -> None:
@@ -60,4 +81,7 @@ HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
     "plan.revised": _revised,
     "plan.accepted": _accepted,
     "plan.stuck": _stuck,
+    "run.undoing": _undoing,
+    "run.paused": _paused,
+    "run.resumed": _resumed,
 }

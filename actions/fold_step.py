@@ -139,9 +139,16 @@ def _fired(step: StepState, entry: JournalEntry) -> None:
     step.out = values(body.get("out") or {})
 
 
+def _end(step: StepState, entry: JournalEntry) -> None:
+    if step.phase == "ok" and step.done_at is None:
+        step.done_at = entry.at
+
+
 def _on_step(change: Callable[[StepState, JournalEntry], None]) -> Callable[[ProposalState, JournalEntry], None]:
     def apply(state: ProposalState, entry: JournalEntry) -> None:
-        change(state.steps[str(entry.body["step"])], entry)
+        step = state.steps[str(entry.body["step"])]
+        change(step, entry)
+        _end(step, entry)
 
     return apply
 

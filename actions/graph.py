@@ -5,7 +5,9 @@ networkx takes long to import, so it is imported when the first plan is judged, 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from schemas.plan import Plan, Step
@@ -14,30 +16,79 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+KEPT = 256
+"""Plans whose shape is kept in memory, newest first: one that runs is asked for at each move."""
+A_WAIT_S = 86_400.0
+"""What a wait counts for when paths are compared: longer than any call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    plan: Plan
+    order: tuple[Step, ...]
+    urgency: tuple[Step, ...]
+    before: dict[str, tuple[str, ...]]
+    ancestors: dict[str, frozenset[str]]
+
+
+_shapes: OrderedDict[int, _Shape] = OrderedDict()
+
+
 def order(plan: Plan) -> list[Step]:
     """A deterministic topological order: among free steps, the one that the plan lists first."""
-    import networkx as nx
+    return list(_shape(plan).order)
 
-    place = {step.id: at for at, step in enumerate(plan.steps)}
-    names = nx.lexicographical_topological_sort(_graph(plan), key=lambda name: place[name])
-    return [plan.steps[place[name]] for name in names]
+
+def by_urgency(plan: Plan) -> tuple[Step, ...]:
+    """The step first from which the longest path leads on; among equals, the one that the plan lists first."""
+    return _shape(plan).urgency
 
 
 def ready(plan: Plan, over: Mapping[str, bool]) -> list[Step]:
     """Steps not yet over whose every dependency is; ``over`` maps uids."""
     uids = {step.id: step.uid for step in plan.steps}
+    shape = _shape(plan)
     return [
         step
-        for step in order(plan)
-        if not over.get(step.uid) and all(over.get(uids[name]) for name in dependencies(plan, step))
+        for step in shape.order
+        if not over.get(step.uid) and all(over.get(uids[name]) for name in shape.before[step.id])
     ]
 
 
-def ancestors(plan: Plan, step: Step) -> set[str]:
+def ancestors(plan: Plan, step: Step) -> frozenset[str]:
     """Display ids of all steps that come before this one."""
-    import networkx as nx
+    return _shape(plan).ancestors[step.id]
 
-    return set(nx.ancestors(_graph(plan), step.id))
+
+def _shape(plan: Plan) -> _Shape:
+    """Plans do not change, so neither does their shape; asked for by identity, as to compare plans takes longer."""
+    found = _shapes.get(id(plan))
+    if found is None or found.plan is not plan:
+        found = _shapes[id(plan)] = _shaped(plan)
+        while len(_shapes) > KEPT:
+            _shapes.popitem(last=False)
+    return found
+
+
+def _shaped(plan: Plan) -> _Shape:
+    before = {step.id: tuple(dependencies(plan, step)) for step in plan.steps}
+    ordered: list[Step] = []
+    above: dict[str, frozenset[str]] = {}
+    waiting = list(plan.steps)
+    while waiting:
+        free = next((step for step in waiting if all(name in above for name in before[step.id])), None)
+        if free is None:
+            raise ValueError(f"the steps of {plan.run} wait for one another")
+        waiting.remove(free)
+        ordered.append(free)
+        above[free.id] = frozenset(before[free.id]).union(*(above[name] for name in before[free.id]))
+    length = {step.id: 0.0 for step in plan.steps}
+    for step in reversed(ordered):
+        length[step.id] += A_WAIT_S if step.effect == "wait" else step.timeout_s + step.hold_s
+        for name in before[step.id]:
+            length[name] = max(length[name], length[step.id])
+    urgency = tuple(sorted(plan.steps, key=lambda step: -length[step.id]))
+    return _Shape(plan, tuple(ordered), urgency, before, above)
 
 
 def critical_path(plan: Plan, seconds: Callable[[Step], float]) -> list[Step]:

@@ -2,37 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import datetime, timedelta
 
-from actions import doubt, graph, nominal, permit, replan, resolve
+from actions import compensate, doubt, graph, nominal, permit, replan, resolve
 from actions.move import Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
 from actions.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
+from actions.tools.tool import UNGRANTED
 from schemas.model import Json
-from schemas.plan import Guard, Plan, Step
+from schemas.plan import Fixed, Guard, Plan, Step
 from schemas.value import Integrity, Value
 
+AT_ONCE = 4
+"""Calls of one run that may be under way at the same time."""
+REPLANNING = "replan"
+"""Stands among the busy steps while a replanner thinks."""
 
-def next_move(state: ProposalState, now: datetime, setup: Setup) -> Move:
-    """One step at a time, in the plan's order; a step that waits holds up only those that depend on it."""
+
+def next_move(state: ProposalState, now: datetime, setup: Setup, busy: Set[str] = frozenset()) -> Move:
+    """What to begin now, beside what ``busy`` (uids) says is under way: the step on the longest path first.
+
+    A step that waits holds up only those that depend on it. Of the effects at one provider account, one at a time.
+    """
     if state.plan is None or state.phase not in ACTIVE:
         return Rest()
     wanted = replan.wanted(state, now) if setup.replanner else None
-    if wanted and not replan.is_blocked(state):
+    if wanted and not busy and not replan.is_blocked(state):
         return Replan(wanted)
     rests: list[datetime] = []
-    ready = set() if wanted or state.revision else _ready(state, state.plan)
-    for step in [*graph.order(state.plan), *_crossed(state)]:
+    ready = set() if wanted or state.revision or state.paused_at else _ready(state, state.plan)
+    for step in [*graph.by_urgency(state.plan), *_crossed(state)]:
+        if step.uid in busy:
+            continue
         move = _step(state, state.plan, step, ready, now, setup)
+        if not isinstance(move, Rest | Record) and not _has_room(state, step, move, busy):
+            continue
         if not isinstance(move, Rest):
             return move
         rests += [move.until] if move.until else []
-    return _closing(state, state.plan, now) or Rest(min(rests, default=None))
+    closing = None if busy else _closing(state, state.plan, now, setup)
+    return closing or Rest(min(rests, default=None))
+
+
+def _has_room(state: ProposalState, step: Step, move: Move, busy: Set[str]) -> bool:
+    if len(busy) >= AT_ONCE:
+        return False
+    if not isinstance(move, Send) or step.effect in UNGRANTED:
+        return True
+    under_way = [other for uid in busy if (other := state.planned(uid)) is not None]
+    return not any(other.effect not in UNGRANTED and _account(other) == _account(step) for other in under_way)
+
+
+def _account(step: Step) -> tuple[str, str]:
+    """The provider account that a step touches, as far as a plan tells: the tool's family and the account it names."""
+    named = [a.value.v for a in step.args.values() if isinstance(a, Fixed) and a.value.type == "AccountId"]
+    return step.tool.partition(".")[0], str(named[0]) if named else ""
 
 
 def _step(state: ProposalState, plan: Plan, step: Step, ready: set[str], now: datetime, setup: Setup) -> Move:
     live = state.steps[step.uid]
-    if live.phase in ("sent", "unknown") and not (step.effect_class == "pure" and state.phase == "running"):
+    if live.phase in ("sent", "unknown") and not (step.effect_class == "pure" and state.phase != "stopping"):
         return doubt.move(state, step, live, now, setup)
     if live.phase == "returned":
         return Rest(live.retry_at) if live.retry_at and now < live.retry_at else Verify(step)
@@ -144,23 +174,46 @@ def _results(state: ProposalState) -> resolve.Results:
     return {uid: live.out for uid, live in state.steps.items() if live.phase == "ok"}
 
 
-def _closing(state: ProposalState, plan: Plan, now: datetime) -> Move | None:
+def _closing(state: ProposalState, plan: Plan, now: datetime, setup: Setup) -> Move | None:
     phases = {step.uid: state.steps[step.uid].phase for step in plan.steps}
-    unseen: list[Json] = [uid for uid, phase in phases.items() if phase == "unverified"]
     if _crossed(state):
         return None
     if state.phase == "stopping":
         if any(phase in IN_DOUBT or phase == "returned" for phase in phases.values()):
             return None
-        body: dict[str, Json] = {"reason": state.stop_reason, "says": state.says, "unseen": unseen}
-        return record(state, "run.stopped", now, body)
+        undoing = compensate.drafts(state, now, setup) if state.undo else []
+        return Record(tuple(undoing)) if undoing else _stopped(state, plan, now, setup)
     unfinished = [s for s in plan.steps if phases[s.uid] not in FINAL and not _is_blocked(state, plan, s)]
     if unfinished:
         return None
-    return _end(state, plan, now, unseen)
+    return _undone(state, plan, now) if state.phase == "undoing" else _end(state, plan, now)
 
 
-def _end(state: ProposalState, plan: Plan, now: datetime, unseen: list[Json]) -> Move:
+def _stopped(state: ProposalState, plan: Plan, now: datetime, setup: Setup) -> Move:
+    body: dict[str, Json] = {"reason": state.stop_reason, "says": state.says, "unseen": _unseen(state, plan)}
+    if state.undo:
+        body["left"] = compensate.left(state, now, setup)
+    return record(state, "run.stopped", now, body)
+
+
+def _undone(state: ProposalState, plan: Plan, now: datetime) -> Move:
+    """An undo that failed leaves its step, and those before it that waited for it, as they are."""
+    left = [*state.left]
+    for step in plan.steps:
+        live = state.steps[step.uid]
+        if step.undoes and live.phase != "ok":
+            why = f"{step.id} ({step.tool}) did not undo it: {live.message or live.phase}"
+            left.append({"step": step.undoes, "id": plan.step(step.undoes).id, "why": why})
+    body: dict[str, Json] = {"reason": state.stop_reason, "says": state.says, "unseen": _unseen(state, plan)}
+    return record(state, "run.stopped", now, body | {"left": [*left]})
+
+
+def _unseen(state: ProposalState, plan: Plan) -> list[Json]:
+    return [step.uid for step in plan.steps if state.steps[step.uid].phase == "unverified"]
+
+
+def _end(state: ProposalState, plan: Plan, now: datetime) -> Move:
+    unseen = _unseen(state, plan)
     bad = next((s for s in plan.steps if state.steps[s.uid].phase in ("failed", "unverified")), None)
     if bad is None:
         return record(state, "run.done", now, {"reason": "done", "says": "", "unseen": unseen})

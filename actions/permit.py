@@ -131,7 +131,7 @@ def valid(
 
 def still(state: ProposalState, step: Step, args: dict[str, Value], bound_to: str, now: datetime, setup: Setup) -> bool:
     """Does what was permitted for an earlier attempt still hold for the very same arguments?"""
-    if state.phase != "running" or state.revision or step.uid in state.dropped:
+    if state.phase not in ("running", "undoing") or state.paused_at or state.revision or step.uid in state.dropped:
         return False
     again = permit(state, step, args, now, setup)
     return isinstance(again, Granted) and again.binding == bound_to

@@ -149,6 +149,9 @@ class ProposalView:
     """urgency, value, certainty and their product, the score; empty in journals from before there was one."""
     acknowledged: str
     answered: str
+    is_paused: bool
+    left: tuple[tuple[str, str], ...]
+    """(step, why): what was done and is not undone."""
     asks_again: tuple[str, ...]
     """Why a newer plan of a run under way needs an approval of its own."""
 
@@ -187,6 +190,8 @@ def proposal(state: ProposalState, setup: Setup) -> ProposalView:
         priority=state.priority,
         acknowledged=state.acknowledged,
         answered=_answered(state),
+        is_paused=state.paused_at is not None,
+        left=tuple((str(item["id"]), clean(str(item["why"]))) for item in state.left),
         asks_again=tuple(clean(reason, 400) for reason in state.revision.reasons) if state.revision else (),
     )
 
@@ -224,13 +229,17 @@ def verbs(state: ProposalState) -> tuple[str, ...]:
             return ("answer", "snooze", "reject", "never")
         case "expired":
             return ("approve", "reject", "never")
-        case "running" | "stopping":
+        case "done" | "failed" | "stopped":
+            undo = any(s.undo and state.steps[s.uid].phase == "ok" for s in state.plan.steps) if state.plan else False
+            return (*["retry"] * (state.phase == "failed"), *["abort"] * undo)
+        case "running" | "stopping" | "undoing":
             asked = any(live.phase == "asked" for live in state.steps.values())
-            gated = any(live.gate for live in state.steps.values()) and state.phase == "running"
+            gated = any(live.gate for live in state.steps.values()) and state.phase != "stopping"
             halts = state.phase != "stopping"
             again = ["approve", "reject"] * (state.revision is not None)
             rest = ["edit"] * (state.phase == "running" and _may_edit(state))
-            return (*again, *["confirm"] * gated, *["answer"] * asked, *rest, *["stop"] * halts)
+            pace = ["resume" if state.paused_at else "pause"] * halts
+            return (*again, *["confirm"] * gated, *["answer"] * asked, *rest, *pace, *["stop", "abort"] * halts)
     return ()
 
 

@@ -61,7 +61,7 @@ def revise(
         "parent": old.version,
         "cause": cause,
         "step": step.uid if step else "",
-        "says": way.says,
+        "why": way.says,
         "diff": changes(old, new),
         "needs": [*needs],
         "automatic": actor == "executor",

@@ -15,12 +15,12 @@ from schemas.value import Value
 
 Phase = Literal[
     "drafted", "needs_input", "offered", "snoozed", "rejected", "expired", "retracted",
-    "running", "stopping", "stopped", "done", "failed",
+    "running", "stopping", "undoing", "stopped", "done", "failed",
 ]  # fmt: skip
 """Approval and the start of the run are one entry's work, so there is no phase between them."""
 OPEN: frozenset[Phase] = frozenset({"drafted", "needs_input", "offered", "snoozed"})
 """Waiting for the person: may still be answered, refreshed, retracted or expire."""
-ACTIVE: frozenset[Phase] = frozenset({"running", "stopping"})
+ACTIVE: frozenset[Phase] = frozenset({"running", "stopping", "undoing"})
 """The executor has work with it."""
 
 StepPhase = Literal[
@@ -92,6 +92,8 @@ class StepState:
     """Digest of the question that the person was asked."""
     asked: str = ""
     out: dict[str, Value] = field(default_factory=dict)
+    done_at: datetime | None = None
+    """When it was known to be done."""
     receipt: dict[str, Json] = field(default_factory=dict)
     code: str = ""
     message: str = ""
@@ -186,6 +188,13 @@ class ProposalState:
     """Why it ended, as a code; ``says`` is the line for the person."""
     says: str = ""
     stop_reason: str = ""
+    paused_at: datetime | None = None
+    undo: str = ""
+    """Id of the command that asked for what was done to be undone, until it is."""
+    undo_by: Answered | None = None
+    left: list[dict[str, Json]] = field(default_factory=list)
+    """What was done and stays, with the reasons: {step, id, why}."""
+
     unseen: list[str] = field(default_factory=list)
     """Steps that ended ``unverified``."""
     created_at: datetime | None = None

@@ -16,7 +16,7 @@ from streams.work import Log, read_entries
 if TYPE_CHECKING:
     from schemas.event import Event
 
-_RIGHT = frozenset(("running", "stopping", "stopped", "done", "failed"))
+_RIGHT = frozenset(("running", "stopping", "undoing", "stopped", "done", "failed"))
 """The person approved it, whatever came of the run."""
 _WRONG = frozenset(("rejected", "expired"))
 

@@ -78,7 +78,10 @@ def _lines(view: ProposalView, zone: ZoneInfo) -> Iterator[str]:
     yield f"  {view.phase}, {view.urgency}" + (f", by {_when(view.deadline_at, zone)}" if view.deadline_at else "")
     if view.says:
         yield f"  {view.says}"
+    if view.is_paused:
+        yield "  paused: nothing begins until you resume it"
     yield from (f"  asks again: {reason}" for reason in view.asks_again)
+    yield from (f"  not undone: {step}: {why}" for step, why in view.left)
     yield f"  why: rule {view.rule} ({view.reason})"
     yield from (f"    {c.text} = {c.value}" for c in view.conditions)
     for other in view.also:
@@ -131,12 +134,12 @@ def _step_lines(step: StepView, zone: ZoneInfo) -> Iterator[str]:
 
 def run_row(state: ProposalState) -> dict[str, Any] | None:
     """One line about a run; None for a proposal that was never approved."""
-    if not state.approval and state.phase not in ("running", "stopping", "stopped", "done", "failed"):
+    if not state.approval and state.phase not in ("running", "stopping", "undoing", "stopped", "done", "failed"):
         return None
     return {
         "id": state.id,
         "title": state.title,
-        "state": state.phase,
+        "state": "paused" if state.paused_at else state.phase,
         "steps": len(state.plan.steps) if state.plan else 0,
         "done": sum(state.steps[step.uid].phase in FINAL for step in state.plan.steps) if state.plan else 0,
         "updated_at": state.updated_at.isoformat() if state.updated_at else None,
@@ -146,7 +149,9 @@ def run_row(state: ProposalState) -> dict[str, Any] | None:
 def entry_line(entry: JournalEntry) -> str:
     """What an entry of the journal says, in a few words."""
     body = entry.body
-    parts = [str(body[name]) for name in ("outcome", "code", "message", "reason", "says", "surface") if body.get(name)]
+    parts = [
+        str(body[name]) for name in ("outcome", "code", "message", "reason", "says", "why", "surface") if body.get(name)
+    ]
     receipt = body.get("receipt")
     if isinstance(receipt, dict) and receipt.get("what"):
         parts.append(f"seen: {receipt['what']}")

@@ -8,10 +8,11 @@ from schemas.model import Instant, Json, Model
 
 Verb = Literal[
     "approve", "edit", "reject", "snooze", "never", "answer", "confirm", "stop", "endorse", "wrong",
+    "pause", "resume", "abort", "retry",
     "remember", "keep", "correct", "forget",
     "stop_everything", "resume_everything", "allow", "revoke",
 ]  # fmt: skip
-"""The second line is told to the memory: ``proposal`` is then the word ``memory``; the third holds for all proposals:
+"""The third line is told to the memory: ``proposal`` is then the word ``memory``; the fourth holds for all proposals:
 ``proposal`` is then the word ``standing``."""
 
 
@@ -22,7 +23,8 @@ class Command(Model):
     ``args``: edit {"step", "args": {name: value}}; snooze {"until"}, an instant, "clears" or "changes";
     reject {"reason"}; never {"reason", "scope"}, the scope "key" (this matter), "entity" (this other side) or "rule";
     confirm {"step"}; answer {"step", "happened", "out"} to a question about an unknown outcome, or answer {"slots":
-    {name: value}} to a proposal that needs input; stop {"reason"}; remember {"text", "rule", "entity", "events"};
+    {name: value}} to a proposal that needs input; stop {"reason"}; pause {"reason"}; abort
+    {"undo", "reason"}; retry {"step"}; remember {"text", "rule", "entity", "events"};
     keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"};
     endorse {"step", "identifiers"}: what was taken out of a gated step's text stays in, and it asks again;
     wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost; stop_everything {"reason"};

@@ -95,6 +95,8 @@ class Step(Model):
     reasons: tuple[str, ...] = ()
     """Why the gate is what it is, in words for the person."""
     undo: Undo | None = None
+    undoes: str = ""
+    """The uid of the step that this one takes back."""
     reversible: str = "no"
     """``yes``, ``no`` or ``until <ISO instant or duration>``."""
 

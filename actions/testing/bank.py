@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
@@ -24,6 +26,10 @@ yes and does nothing; hang: never answers and lands; broken: the tool itself rai
 leaves and never lands."""
 
 
+ROUNDS = 8
+"""Turns of the event loop that a call takes, so that others can be under way beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     key: str
@@ -38,6 +44,23 @@ class Ledger:
     clock: Clock
     rows: list[Row] = field(default_factory=list)
     transit: list[tuple[Row, bool]] = field(default_factory=list)
+    under_way: Counter[str] = field(default_factory=Counter)
+    """Calls that have begun and not ended, by the tool's family."""
+    peak: int = 0
+    """The most calls that were ever under way at once."""
+    crowded: set[str] = field(default_factory=set)
+    """Families of tools of which two calls were under way at once."""
+
+    @contextmanager
+    def call(self, tool: str) -> Iterator[None]:
+        family = tool.partition(".")[0]
+        self.under_way[family] += 1
+        self.peak = max(self.peak, self.under_way.total())
+        self.crowded |= {family} if self.under_way[family] > 1 else set()
+        try:
+            yield
+        finally:
+            self.under_way[family] -= 1
 
     def submit(self, key: str, args: Args, after: timedelta, *, remembers: bool) -> None:
         """A request is on its way; it lands whatever becomes of the client."""
@@ -105,9 +128,11 @@ class BankTool:
         if behaviour in ("not_sent", "rate", "no", "fail_before", "lost", "lie"):
             return self._without_effect(behaviour, key)
         self._submit(args, key, behaviour)
-        self.point(f"during call {name}")
-        await asyncio.sleep(0)
-        answer = await self._after_effect(behaviour, key)
+        with self.ledger.call(name):
+            self.point(f"during call {name}")
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
+            answer = await self._after_effect(behaviour, key)
         self.point(f"after call {name}")
         return answer
 

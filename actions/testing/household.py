@@ -20,19 +20,19 @@ from actions.state import ProposalState, StepState
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.memory import MemoryJournal, MemoryLog
 from actions.testing.points import nowhere
-from actions.tools.tool import Registry, Tool
+from actions.tools.tool import Arg, Registry, Tool
 from actions.tools.wait import WaitUntil
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb
 from schemas.model import Json
-from schemas.plan import EffectClass
+from schemas.plan import EffectClass, Ref, Undo
 from schemas.trigger import Evidence, Explanation, Trigger
 from schemas.value import Integrity, Value
 
 START = datetime(2025, 3, 3, 9, tzinfo=UTC)
 OWNER = "ann"
-Shape = Literal["small", "full"]
+Shape = Literal["small", "full", "wide"]
 
 
 def trigger(number: int = 1, **changes: object) -> Trigger:
@@ -77,7 +77,22 @@ _STEPS: dict[Shape, list[dict[str, object]]] = {
         {"id": "s5", "tool": "bank.note", "args": {"payee": {"slot": "payee"}, "amount": {"slot": "amount"}},
          "after": ["s3", "s4"]},
     ],
+    "wide": [
+        {"id": "s1", **_PAY},
+        {"id": "s2", "tool": "post.send", "args": _PAY["args"]},
+        {"id": "s3", "tool": "desk.file", "args": _PAY["args"]},
+        {"id": "s4", "tool": "form.submit", "args": _PAY["args"]},
+        {"id": "s5", "tool": "bank.note", "args": _PAY["args"]},
+        {"id": "s6", "tool": "bank.invoice", "args": {"payee": {"slot": "payee"}}},
+    ],
 }  # fmt: skip
+
+
+EFFECTS: dict[Shape, list[str]] = {
+    "small": ["s1"],
+    "full": ["s2", "s4", "s5"],
+    "wide": ["s1", "s2", "s3", "s4", "s5"],
+}
 
 
 def playbook(shape: Shape, steps: Sequence[Mapping[str, object]] = ()) -> Playbook:
@@ -109,6 +124,8 @@ class Household:
     steps: Sequence[Mapping[str, object]] = ()
     """Of the playbook, in place of the shape's."""
     replanner: Replanner | None = None
+    undo_window_s: float | None = None
+    """Within it, payments, mails and notes can be taken back by ``bank.refund``; None: they cannot."""
 
     def __post_init__(self) -> None:
         self.clock = ManualClock(START)
@@ -121,8 +138,13 @@ class Household:
                 self._bank("bank.pay", self.effect_class),
                 self._bank("bank.mail", "reconcile"),
                 self._bank("bank.note", "keyed"),
+                self._bank("bank.refund", self.effect_class, args={"payment": Arg(type="Text")},
+                           says="Take back {payment}", effect="write_self"),
+                self._bank("post.send", "reconcile"),
+                self._bank("desk.file", "keyed"),
+                self._bank("form.submit", "at_most_once"),
             )
-        }
+        }  # fmt: skip
         books = {"pay": playbook(self.shape, self.steps)}
         tools = Registry([*self.tools.values(), WaitUntil(), *self.extra])
         self.setup = Setup(books, tools, settings=self.settings, replanner=self.replanner)
@@ -130,8 +152,13 @@ class Household:
         self.questions = 0
         self._said = 0
 
-    def _bank(self, name: str, effect_class: EffectClass) -> BankTool:
-        return BankTool(manifest(name, effect_class), self.ledger, self.scripts.get(name, ()), latency=self.latency)
+    def _bank(self, name: str, effect_class: EffectClass, **changes: object) -> BankTool:
+        if self.undo_window_s is not None and effect_class != "pure" and name != "bank.refund":
+            back = {"payment": Ref(step="self", field="payment_id")}
+            undo = Undo(tool="bank.refund", args=back, window_s=self.undo_window_s)
+            changes |= {"undo": undo, "minted": ("payment_id",)}
+        made = manifest(name, effect_class, **changes)
+        return BankTool(made, self.ledger, self.scripts.get(name, ()), latency=self.latency)
 
     @property
     def state(self) -> ProposalState:
@@ -206,7 +233,7 @@ class Household:
 
     def faults(self) -> list[str]:
         """What is wrong with this world: an effect twice or lost, a step not done, a journal that does not hold."""
-        steps = {"small": ["s1"], "full": ["s2", "s4", "s5"]}[self.shape]
+        steps = EFFECTS[self.shape]
         found = [f"{step}: {n} effects" for step in steps if (n := self.rows(step)) != 1]
         state = self.state
         if state.phase != "done":

@@ -8,13 +8,18 @@ class Crash(BaseException):
 
 
 class Points:
-    """Counts the points that are passed and dies at the one it was told; ``names`` tells afterwards what they were."""
+    """Counts the points that are passed and dies at the one it was told; ``names`` tells afterwards what they were.
+
+    Who is dead passes nothing more: what went on beside dies at its next point.
+    """
 
     def __init__(self, die_at: int | None = None) -> None:
         self.names: list[str] = []
         self._die_at = die_at
 
     def __call__(self, name: str) -> None:
+        if self._die_at is not None and len(self.names) > self._die_at:
+            raise Crash(name)
         self.names.append(name)
         if len(self.names) - 1 == self._die_at:
             raise Crash(name)

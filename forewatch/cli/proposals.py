@@ -138,11 +138,12 @@ def edit(
     as_json: AsJson = False,
 ) -> None:
     """Change arguments of a step; the proposal is then offered again."""
-    args = dict(_pair(item) for item in change)
+    args = dict(pair(item) for item in change)
     _send(proposal, "edit", digest, {"step": step, "args": args}, "changed; look at it and approve it", as_json)
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def pair(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; the value is JSON where it can be."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(f"{text!r} is not of the form NAME=VALUE")
@@ -251,7 +252,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Answer what the proposal, or a step with an unknown outcome, asks."""
-    pairs = dict(_pair(item) for item in reply)
+    pairs = dict(pair(item) for item in reply)
     questions = find_card(proposal)["unknown"]
     ((name, value), *_) = pairs.items()
     if name in questions:

@@ -126,14 +126,14 @@ WITH state AS (
         WHEN type = 'proposal.woken' THEN 'offered'
         WHEN type IN ('proposal.drafted', 'proposal.offered', 'proposal.needs_input', 'proposal.snoozed',
                       'proposal.rejected', 'proposal.expired', 'proposal.retracted') THEN substr(type, 10)
-        WHEN type IN ('run.stopping', 'run.stopped', 'run.done', 'run.failed') THEN substr(type, 5)
-        WHEN type = 'run.started' THEN 'running' END AS state
+        WHEN type IN ('run.stopping', 'run.undoing', 'run.stopped', 'run.done', 'run.failed') THEN substr(type, 5)
+        WHEN type IN ('run.started', 'plan.revised') THEN 'running' END AS state
     FROM raw.current_journal
 ), folded AS (
     SELECT proposal AS id, any_value(owner) AS owner,
         arg_max(body->'$.trigger', number) FILTER ((body->'$.trigger') IS NOT NULL) AS trigger,
         arg_max(coalesce(body->'$.plan', 'null'), number) FILTER (type IN ('proposal.offered', 'proposal.refreshed',
-            'proposal.edited', 'proposal.needs_input', 'proposal.drafted')
+            'proposal.edited', 'proposal.needs_input', 'proposal.drafted', 'plan.revised', 'run.undoing')
             OR (type IN ('proposal.joined', 'proposal.reduced') AND (body->'$.trigger') IS NOT NULL)) AS plan,
         arg_max(state, number) AS state,
         arg_max(type, number) FILTER (state IS NOT NULL) AS last_type,

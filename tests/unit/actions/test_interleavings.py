@@ -31,6 +31,7 @@ from schemas.value import Integrity, Value
 EVENTS = (
     "approve", "approve_old", "edit", "confirm", "confirm_wrong", "stop", "retract", "refresh", "repeat", "snooze",
     "reject", "never", "yes", "no", "tick", "minutes", "a_day", "weeks", "tamper", "die", "nothing",
+    "pause", "resume", "abort", "retry",
 )  # fmt: skip
 SCRIPTS: tuple[Behaviour, ...] = ("ok", "fail_after", "fail_before", "slow", "not_sent", "lost")
 
@@ -55,7 +56,7 @@ class Watched(BankTool):
 
 VOIDING = (
     "grant.revoked", "run.stopping", "run.stopped", "proposal.retracted", "proposal.edited", "proposal.refreshed",
-    "proposal.expired", "proposal.rejected",
+    "proposal.expired", "proposal.rejected", "plan.revised",
 )  # fmt: skip
 
 
@@ -121,8 +122,10 @@ class Story(Household):
                 return self.command("confirm", step=gates[0][0], digest=self.old or "0" * 64)
             case "yes" | "no" if asked:
                 return self.command("answer", step=asked[0][0], digest=asked[0][1], happened=event == "yes")
-            case "stop" | "reject" | "never":
+            case "stop" | "reject" | "never" | "pause" | "resume" | "abort":
                 return self.command(event, digest=state.digest)
+            case "retry":
+                return self.command("retry", digest=state.digest, step="s1")
             case "snooze":
                 return self.command("snooze", until=(self.clock.now() + timedelta(hours=2)).isoformat())
             case "retract":
