@@ -25,7 +25,13 @@ _METADATA = frozenset(
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 _ADDRESSES_TRIED = 3
+
+
 DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class NoAddress(TransientError):
+    """A name leads nowhere now: nothing was asked."""
 
 
 async def resolve_here(host: str, port: int) -> Sequence[str]:
@@ -38,12 +44,12 @@ async def checked(host: str, port: int, resolve: Resolve, *, allow_private: bool
     try:
         addresses = await resolve(host, port)
     except (OSError, UnicodeError) as error:
-        raise TransientError(f"{host} has no address now: {error}") from error
+        raise NoAddress(f"{host} has no address now: {error}") from error
     for address in addresses:
         if reason := refusal(address, allow_private=allow_private):
             raise AuthError(f"{host} leads to {address}, {reason[0]}", remedy=reason[1])
     if not addresses:
-        raise TransientError(f"{host} has no address now")
+        raise NoAddress(f"{host} has no address now")
     return addresses[:_ADDRESSES_TRIED]
 
 

@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
+from schemas.account import Permission
 from schemas.errors import AuthError
 from schemas.event import Event
 from schemas.model import Json
@@ -244,6 +245,15 @@ class Login:
     secrets: Sequence[SecretField] = ()
     scopes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     voids: Sequence[str] = ()
+    allows: Mapping[Permission, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """What a person may grant to tools beyond reading, with the OAuth scopes by provider profile that it takes."""
+
+    def granting(self, provider: str, allow: Sequence[Permission]) -> list[str]:
+        """The scopes of this provider for reading and for all that is granted."""
+        asked = [*self.scopes.get(provider, ())]
+        for permission in allow:
+            asked += self.allows.get(permission, {}).get(provider, ())
+        return list(dict.fromkeys(asked))
 
 
 class RemoteConnector(Connector, Protocol):

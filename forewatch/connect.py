@@ -28,6 +28,7 @@ from extractors.oauth_settings import OAuthSettings
 from extractors.providers import provider_of
 from forewatch.access import Credentials
 from forewatch.settings import Settings
+from schemas.account import Permission
 from schemas.clock import Clock
 from schemas.errors import AuthError, ConfigError
 from schemas.model import Json
@@ -61,6 +62,8 @@ class Wishes:
     secrets: Mapping[str, str] = field(default_factory=dict)
     device: bool = False
     redirect: str = ""
+    allow: Sequence[Permission] = ()
+    """What tools are granted beside reading."""
 
 
 @dataclass(slots=True)
@@ -192,7 +195,8 @@ class Connecting:
 
     async def _signed_in(self, login: Login, settings: OAuthSettings, memory: _Memory) -> Token:
         provider = provider_of(settings)
-        scopes = [*login.scopes.get(provider.name, ()), *provider.also]
+        needed = login.granting(provider.name, self.wishes.allow)
+        scopes = [*needed, *provider.also]
         if CLIENT_SECRET not in memory.secrets:
             question = f"Secret of the client {settings.client_id} (empty: it has none)"
             memory.secrets[CLIENT_SECRET] = typed_secret(await self.person.ask(question, hidden=True))
@@ -202,7 +206,7 @@ class Connecting:
             token = await by_device(client, scopes, memory.http, self.clock, self._show_code)
         else:
             token = await by_browser(client, scopes, memory.http, self.clock, self.person.visit, pasted=self._pasted)
-        if missing := provider.missing(login.scopes.get(provider.name, ()), token.scope):
+        if missing := provider.missing(needed, token.scope):
             raise AuthError(
                 f"{client.title} was not allowed to give: {', '.join(missing)}",
                 remedy="begin again and leave every box ticked",

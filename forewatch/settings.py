@@ -76,6 +76,8 @@ class Settings(BaseSettings):
     """The only folder in which documents are written; default ``documents/`` in the home folder."""
     folders: tuple[Path, ...] = ()
     """Folders, with all below them, in which files may be found and read, and forms taken from; empty: none."""
+    web_hosts: tuple[str, ...] = ()
+    """Hosts whose pages tools may read and whose forms they may send; ``.example.org`` is all of it. Empty: none."""
     payer: str = Field(default="", max_length=70)
     """Your name as your bank knows it: who pays in the payment files and codes that are made ready for you to sign."""
     payer_iban: str = ""

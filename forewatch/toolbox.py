@@ -6,18 +6,25 @@ What is not set up is not offered: no folders, no file tools; no account of your
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
+from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
+from actions.tools.send import MailReply, MailSend
+from actions.tools.sort import MailLabel, MailMove
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
+from actions.tools.unsubscribe import MailUnsubscribe
 from actions.tools.wait import WaitUntil
+from actions.tools.web import Hosts, WebGet, WebSubmit
+from actions.tools.wire import Reply
+from forewatch.outgoing.accounts import Outgoing
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
 from schemas.clock import Clock
@@ -35,29 +42,70 @@ class _History:
         return table.rows
 
 
-def toolbox(settings: Settings, clock: Clock) -> Registry:
+class _PublicWeb:
+    """The ``Web`` of tools; the HTTP client is loaded when something is asked for the first time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
+    ) -> Reply:
+        from extractors.http import Http, Limits
+        from forewatch.outgoing.http import PublicWeb
+
+        limits = Limits(body_bytes=2_000_000, redirects=0, total_s=40)
+        web = PublicWeb(self._clock.now, lambda: Http(self._clock.now, limits=limits))
+        return await web.send(method, url, headers=headers, content=content)
+
+
+def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) -> Registry:
+    """``outgoing``: the accounts that a running service knows; without it no tool needs one."""
     calendar = CalendarFile(settings.place("calendar"), settings.zone)
-    return Registry(
-        [
-            Notify(settings.place("outbox"), clock),
-            MailDraft(settings.place("drafts"), settings.sender, clock),
-            CalendarAdd(calendar, clock),
-            CalendarMove(calendar, clock),
-            DocumentWrite(settings.place("documents")),
-            FileDiscard(settings.place("documents")),
-            HistoryQuery(_History(settings)),
-            WaitUntil(),
-            *_files(settings),
-            *_payments(settings, clock),
-        ]
-    )
+    tools: list[Tool] = [
+        Notify(settings.place("outbox"), clock),
+        MailDraft(settings.place("drafts"), settings.sender, clock),
+        CalendarAdd(calendar, clock),
+        CalendarMove(calendar, clock),
+        DocumentWrite(settings.place("documents")),
+        FileDiscard(settings.place("documents")),
+        HistoryQuery(_History(settings)),
+        WaitUntil(),
+        *_files(settings),
+        *_payments(settings, clock),
+        *_web(settings, clock),
+    ]
+    if outgoing is None:
+        return Registry(tools)
+    return Registry([*tools, *_mail(settings, clock, outgoing)], is_offered=outgoing.offers)
+
+
+def _tree(settings: Settings) -> Tree:
+    named = [(settings.home / folder).expanduser().absolute() for folder in settings.folders]
+    return Tree([*named, settings.place("documents")])
+
+
+def _kept(settings: Settings) -> Kept:
+    return Kept(settings.home / "effects")
+
+
+def _mail(settings: Settings, clock: Clock, outgoing: Outgoing) -> Iterator[Tool]:
+    tree, kept = _tree(settings), _kept(settings)
+    yield from (MailSend(outgoing, tree, clock), MailReply(outgoing, tree, clock))
+    yield from (MailLabel(outgoing, kept), MailMove(outgoing, kept))
+    yield MailUnsubscribe(outgoing, _PublicWeb(clock), kept)
+
+
+def _web(settings: Settings, clock: Clock) -> Iterator[Tool]:
+    if settings.web_hosts:
+        web, hosts = _PublicWeb(clock), Hosts(settings.web_hosts)
+        yield from (WebGet(web, hosts), WebSubmit(web, hosts, _kept(settings)))
 
 
 def _files(settings: Settings) -> Iterator[Tool]:
     if not settings.folders:
         return
-    documents = settings.place("documents")
-    tree = Tree([*((settings.home / folder).expanduser().absolute() for folder in settings.folders), documents])
+    documents, tree = settings.place("documents"), _tree(settings)
     yield from (FileFind(tree), FileRead(tree), FileFill(tree, documents), FileWrite(documents))
 
 

@@ -20,6 +20,7 @@ from extractors.connector import Connector
 from forewatch import canary
 from forewatch.access import Credentials
 from forewatch.erasures import follow
+from forewatch.outgoing.accounts import Outgoing
 from forewatch.recorder import TOPICS, RecordAgent
 from forewatch.reloading import Reloader
 from forewatch.settings import Settings
@@ -111,8 +112,8 @@ def _normaliser(connectors: Mapping[str, Connector], settings: Settings, clock: 
     return NormaliseAgent(connectors, settings.zone, clock, DeadLetterLimit(), own)
 
 
-def build_setup(settings: Settings, clock: Clock) -> Setup:
-    tools = toolbox(settings, clock)
+def build_setup(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) -> Setup:
+    tools = toolbox(settings, clock, outgoing)
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
     return Setup(playbooks=load_all(tools), tools=tools, settings=act, replanner=PlaybookReplanner())
 
@@ -125,9 +126,11 @@ async def open_settings_log(settings: Settings) -> Log:
 async def build(settings: Settings, clock: Clock, rng: random.Random) -> Service:
     """A service that is not started yet. ConfigError or RuleError if it cannot be one."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    setup = build_setup(settings, clock)
-    rule_set = load_rules(settings, setup)
     connectors = registry.Connectors()
+    credentials = Credentials(settings, clock, connectors)
+    outgoing = Outgoing(credentials.open, clock.now)
+    setup = build_setup(settings, clock, outgoing)
+    rule_set = load_rules(settings, setup)
     log = await open_settings_log(settings)
     try:
         await follow(settings, log)
@@ -137,7 +140,7 @@ async def build(settings: Settings, clock: Clock, rng: random.Random) -> Service
         await log.close()
         raise
     account_fold, cursor_fold = accounts(log), cursors(log)
-    credentials = Credentials(settings, clock, connectors)
+    outgoing.accounts, outgoing.refresh = lambda: account_fold, account_fold.refresh
     poll = PollAgent(
         PollDeps(
             log,

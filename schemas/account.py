@@ -8,6 +8,8 @@ from pydantic import Field
 
 from schemas.model import Instant, Json, Model
 
+Permission = Literal["send", "write"]
+"""send: mail in the person's name; write: change what is in the account."""
 Status = Literal["active", "paused", "needs_reauth", "silent", "removed"]
 
 
@@ -24,6 +26,8 @@ class AccountState(Model):
     poll_every_s: float = Field(default=300, gt=0)
     consent_expires_at: Instant | None = None
     reason: str = ""
+    allow: tuple[Permission, ...] = ()
+    """What the person granted to tools beyond reading; a new account gives them nothing."""
 
 
 class CursorState(Model):

@@ -10,6 +10,8 @@ from typing import Any
 
 from actions.testing.desk import Desk
 from actions.testing.laws import KEY, OTHER, Case
+from actions.testing.mailbox import Mail
+from actions.testing.web import page
 from actions.tools.placed import Placed
 from schemas import ids
 
@@ -97,7 +99,54 @@ _PAYMENT: dict[str, Any] = {
     "purpose": "Invoice 17",
 }
 
+
+def incoming(name: str = "news", **headers: str) -> bytes:
+    """A mail that the owner received; a newsletter with a way out, unless the headers say otherwise."""
+    given = {
+        "From": "Ada <ada@example.org>",
+        "To": "ann@example.org",
+        "Subject": f"Letter {name}",
+        "Message-ID": f"<{name}@example.org>",
+        "List-Unsubscribe": "<mailto:leave@example.org>, <https://lists.example.org/leave?u=17>",
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        "DKIM-Signature": "v=1; a=rsa-sha256; d=example.org; s=k; b=x;\r\n h=From:Subject:List-Unsubscribe:"
+        "List-Unsubscribe-Post; bh=y",
+    } | {name.replace("_", "-"): value for name, value in headers.items()}
+    return "".join(f"{name}: {value}\r\n" for name, value in given.items() if value).encode() + b"\r\nHello.\r\n"
+
+
+def _has_mail(desk: Desk) -> None:
+    desk.mail.box.mails = [Mail(incoming())]
+    desk.web.pages["https://lists.example.org/leave?u=17"] = page("You have left.")
+
+
+def _nothing_sent(desk: Desk) -> None:
+    desk.mail.box.mails = [mail for mail in desk.mail.box.mails if mail.folder != "Sent"]
+
+
+def _has_form_page(desk: Desk) -> None:
+    desk.web.pages["https://office.example.org/form"] = page("<p>Thank you,<br>we have <b>received</b> it.</p>")
+
+
 CASES: Mapping[str, Case] = {
+    "mail.send": Case(
+        lambda desk: {
+            "to": "office@example.org",
+            "subject": "Kündigung",
+            "body": "Guten Tag,\n\nhiermit kündige ich.",
+            "attachment": str(desk.papers / "licence renewal.txt"),
+        },
+        _has_letter,
+        _nothing_sent,
+    ),
+    "mail.reply": Case.of(_has_mail, _nothing_sent, message_id="<news@example.org>", body="Thank you."),
+    "mail.label": Case.of(_has_mail, _has_mail, message_id="<news@example.org>", label="Due soon", on=True),
+    "mail.move": Case.of(_has_mail, _has_mail, message_id="<news@example.org>", folder="archive"),
+    "mail.unsubscribe": Case.of(_has_mail, None, message_id="<news@example.org>"),
+    "web.get": Case.of(_has_form_page, url="https://office.example.org/form"),
+    "web.submit": Case.of(
+        _has_form_page, None, url="https://office.example.org/form", proof="we have received it", field__name="Nora"
+    ),
     "notify": Case.of(
         lambda desk: None, lambda desk: (desk.outbox / f"{KEY}.json").unlink(), text="Due tomorrow: Acme"
     ),

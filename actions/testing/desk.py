@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from actions.testing.mailbox import MemoryMailboxes
+from actions.testing.web import MemoryWeb
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
+from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
+from actions.tools.send import MailReply, MailSend
+from actions.tools.sort import MailLabel, MailMove
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
+from actions.tools.unsubscribe import MailUnsubscribe
 from actions.tools.wait import WaitUntil
+from actions.tools.web import Hosts, WebGet, WebSubmit
 from schemas.clock import Clock
 from schemas.model import Json
 
@@ -40,6 +48,8 @@ class Desk:
     clock: Clock
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("Europe/Berlin"))
     history: MemoryHistory = field(default_factory=MemoryHistory)
+    mail: MemoryMailboxes = field(default_factory=MemoryMailboxes)
+    web: MemoryWeb = field(default_factory=MemoryWeb)
 
     @property
     def outbox(self) -> Path:
@@ -64,7 +74,8 @@ class Desk:
 
     def world(self) -> object:
         """Everything that a tool can change; equal as long as nothing did."""
-        return {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        files = {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        return copy.deepcopy((files, self.mail.box, self.web.posted))
 
     def registry(self) -> Registry:
         calendar = CalendarFile(self.calendar, self.zone)
@@ -76,6 +87,7 @@ class Desk:
                 CalendarMove(calendar, self.clock),
                 DocumentWrite(self.documents),
                 *self._files(),
+                *self._mail(),
                 HistoryQuery(self.history),
                 WaitUntil(),
             ]
@@ -91,4 +103,16 @@ class Desk:
             FileDiscard(self.documents),
             PaymentQr(self.documents),
             PaymentFile(self.documents, PAYER, self.zone, self.clock),
+        ]
+
+    def _mail(self) -> list[Tool]:
+        tree, kept, hosts = Tree([self.papers, self.documents]), Kept(self.root / "effects"), Hosts((".example.org",))
+        return [
+            MailSend(self.mail, tree, self.clock),
+            MailReply(self.mail, tree, self.clock),
+            MailLabel(self.mail, kept),
+            MailMove(self.mail, kept),
+            MailUnsubscribe(self.mail, self.web, kept),
+            WebGet(self.web, hosts),
+            WebSubmit(self.web, hosts, kept),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, Protocol, Self
 
 from pydantic import Field, model_validator
@@ -142,9 +142,16 @@ class Tool(Protocol):
 class Registry:
     """The tools by name. Plans know only manifests; the executor asks for the tool itself."""
 
-    def __init__(self, tools: Iterable[Tool], disabled: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        disabled: Iterable[str] = (),
+        is_offered: Callable[[Manifest], bool] = lambda manifest: True,
+    ) -> None:
+        """``is_offered``: asked each time, as what a tool needs comes and goes while the service runs."""
         self._tools: dict[str, Tool] = {}
         self._disabled = frozenset(disabled)
+        self._is_offered = is_offered
         for tool in tools:
             name = tool.manifest.name
             if name in self._tools:
@@ -152,15 +159,16 @@ class Registry:
             self._tools[name] = tool
 
     def names(self) -> list[str]:
-        return sorted(set(self._tools) - self._disabled)
+        return sorted(name for name in self._tools if self.tool(name) is not None)
 
     def manifest(self, name: str) -> Manifest | None:
-        """None for a tool that is unknown or switched off."""
+        """None for a tool that is unknown, switched off, or lacks what it needs."""
         tool = self.tool(name)
         return tool.manifest if tool else None
 
     def tool(self, name: str) -> Tool | None:
-        return None if name in self._disabled else self._tools.get(name)
+        found = None if name in self._disabled else self._tools.get(name)
+        return found if found is not None and self._is_offered(found.manifest) else None
 
 
 Outcome = Literal["ok", "failed", "not_sent", "unknown"]

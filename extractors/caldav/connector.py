@@ -37,6 +37,7 @@ class Caldav:
             ),
         ),
         scopes={"fastmail": ("https://www.fastmail.com/dev/protocol-caldav",)},
+        allows={"write": {}},
     )
 
     def __init__(self, sizes: Sizes | None = None) -> None:

@@ -32,6 +32,10 @@ class GmailConnector:
     login = Login(
         reads="every mail of the account but drafts, spam and bin: headers, text and names of attachments",
         scopes={"google": (SCOPE,)},
+        allows={
+            "send": {"google": ("https://www.googleapis.com/auth/gmail.send",)},
+            "write": {"google": ("https://www.googleapis.com/auth/gmail.modify",)},
+        },
     )
 
     def __init__(self, *, sizes: Sizes | None = None, calls_per_s: int = CALLS_PER_S) -> None:

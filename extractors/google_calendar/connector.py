@@ -33,6 +33,7 @@ class GoogleCalendarConnector:
     login = Login(
         reads="the titles of the account's calendars, and every entry of those that are its own",
         scopes={"google": SCOPES},
+        allows={"write": {"google": ("https://www.googleapis.com/auth/calendar.events",)}},
     )
 
     def __init__(self, *, page_items: int = PAGE_ITEMS, calls_per_s: int = CALLS_PER_S) -> None:

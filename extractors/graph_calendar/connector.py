@@ -35,6 +35,7 @@ class GraphCalendar:
     login = Login(
         reads="your calendars and the events in them; nothing is changed or answered",
         scopes={"microsoft": ("https://graph.microsoft.com/Calendars.Read",)},
+        allows={"write": {"microsoft": ("https://graph.microsoft.com/Calendars.ReadWrite",)}},
     )
 
     def __init__(self, page_items: int = PAGE_ITEMS) -> None:

@@ -31,6 +31,12 @@ class GraphMail:
     login = Login(
         reads="your mails and the names of your mail folders; nothing is changed or marked",
         scopes={"microsoft": ("https://graph.microsoft.com/Mail.Read",)},
+        allows={
+            "send": {
+                "microsoft": ("https://graph.microsoft.com/Mail.Send", "https://graph.microsoft.com/Mail.ReadWrite")
+            },
+            "write": {"microsoft": ("https://graph.microsoft.com/Mail.ReadWrite",)},
+        },
     )
 
     def __init__(self, *, page_items: int = 200, page_bytes: int = 8 * 1024 * 1024) -> None:

@@ -16,6 +16,8 @@ class ImapConfig(OAuthSettings):
     ``addresses`` are the owner's own: they tell sent mail from received (default: ``username`` where it is one).
     ``allow_private``: the server is in this network or on this machine. ``security``: "none" is accepted on this
     machine alone, unless ``allow_unencrypted``. ``ca_file``: the certificate of a server that signs its own.
+    ``smtp_host``, ``smtp_port``, ``smtp_security``: where mail is handed in, once sending was granted; no host: the one
+    that goes with ``host``.
     """
 
     host: str = Field(min_length=1, max_length=255, pattern=r"^[^\s/@]+$")
@@ -28,6 +30,9 @@ class ImapConfig(OAuthSettings):
     allow_private: bool = False
     allow_unencrypted: bool = False
     ca_file: str = Field(default="", max_length=4_000)
+    smtp_host: str = Field(default="", max_length=255, pattern=r"^[^\s/@]*$")
+    smtp_port: int = Field(default=465, ge=1, le=65_535)
+    smtp_security: Literal["tls", "starttls", "none"] = "tls"
 
     @field_validator("folders")
     @classmethod

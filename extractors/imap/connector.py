@@ -48,6 +48,14 @@ class ImapConnector:
             "microsoft": ("https://outlook.office.com/IMAP.AccessAsUser.All",),
             "fastmail": ("https://www.fastmail.com/dev/protocol-imap",),
         },
+        allows={
+            "send": {
+                "google": ("https://mail.google.com/",),
+                "microsoft": ("https://outlook.office.com/SMTP.Send",),
+                "fastmail": ("https://www.fastmail.com/dev/protocol-smtp",),
+            },
+            "write": {},
+        },
     )
 
     def __init__(self, *, page: PageSize | None = None, door: Door | None = None) -> None:

@@ -51,6 +51,11 @@ class Session:
         self._wanted: set[int] = set()
         self.opened = ""
 
+    @property
+    def client(self) -> Client:
+        """For ``extractors.imap.writer`` alone: a session that polls only looks."""
+        return self._client
+
     def can(self, *abilities: str) -> bool:
         if self._able is None:
             self._able = frozenset(self._offered())

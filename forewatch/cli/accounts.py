@@ -200,6 +200,7 @@ async def _rows(log: Log, _: Settings) -> list[dict[str, Any]]:
                 "id": state.id,
                 "connector": state.connector,
                 "title": state.title,
+                "allow": list(state.allow),
                 "status": "silent" if place and place.silent and state.status == "active" else state.status,
                 "polled_at": polled_at.isoformat() if polled_at else None,
                 "error": error,
@@ -282,19 +283,37 @@ def auth(
         bool, typer.Option("--device", help="Sign in by a code that is typed on another device.")
     ] = False,
     redirect: Annotated[str, typer.Option(help="The address that is registered with the bank's gateway.")] = "",
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="What tools may do there from now on: 'send', 'write' (may be repeated), or 'nothing'."),
+    ] = None,
 ) -> None:
-    """Sign in to a source again, after a consent has ended or a password was changed. Nothing known is lost."""
+    """Sign in to a source again, after a consent has ended or a password was changed. Nothing known is lost.
+
+    With --allow: grant tools more than reading, or take it back. An account gives tools nothing until then.
+    """
     from forewatch.cli import connecting
 
+    known = _found(account)
+    granted = connecting.permissions(known, allow) if allow else known.allow
     options = _nested(dict(map(_pair, option or [])))
-    connected = connecting.reconnect(_found(account), connecting.wishes(options, secret or [], device, redirect))
-    change: dict[str, Any] = {"config": connected.config, "status": "active", "reason": ""}
+    wanted = connecting.wishes(options, secret or [], device, redirect, granted)
+    change: dict[str, Any]
+    if allow and not connecting.needs_consent(known, granted):
+        change = {"config": connecting.granted(known, wanted), "allow": granted}
+        _change(account, lambda state: state.model_copy(update=change))
+        say(f"{account}: tools may {', '.join(granted) or 'only read'}")
+        return
+    connected = connecting.reconnect(known, wanted)
+    change = {"config": connected.config, "status": "active", "reason": "", "allow": granted}
     if connected.ends_at is not None:
         change["consent_expires_at"] = connected.ends_at
     _change(account, lambda state: state.model_copy(update=change))
     with suppress(Unreachable):
         client().post(f"/accounts/{account}/poll")
     say(f"{account} is connected again; what was missed is read at the next poll")
+    if granted:
+        say(f"{account}: tools may {', '.join(granted)}")
 
 
 @app.command()

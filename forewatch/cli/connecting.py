@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from rich.console import Console
 
 from extractors import registry
-from extractors.connector import Connector, Context
+from extractors.connector import Connector, Context, Login
 from forewatch.access import Credentials
 from forewatch.cli.console import say, talk
 from forewatch.cli.place import settings
 from forewatch.connect import Connected, Connecting, Wishes, checked, read_secret
-from schemas.account import AccountState
+from schemas.account import AccountState, Permission
 from schemas.clock import SystemClock
 from schemas.errors import AuthError, ConfigError, ForewatchError
 from schemas.model import Json
@@ -80,7 +80,13 @@ async def _in_daemon(work: Callable[[], T]) -> T:
     return await done
 
 
-def wishes(options: Mapping[str, Json], secrets: Sequence[str], device: bool, redirect: str) -> Wishes:
+def wishes(
+    options: Mapping[str, Json],
+    secrets: Sequence[str],
+    device: bool,
+    redirect: str,
+    allow: Sequence[Permission] = (),
+) -> Wishes:
     """``secrets``: NAME=@FILE each; a secret on the command line itself would be there for everybody to see."""
     given = {}
     for each in secrets:
@@ -88,7 +94,42 @@ def wishes(options: Mapping[str, Json], secrets: Sequence[str], device: bool, re
         if not equals or not value.startswith("@"):
             raise ConfigError(f"--secret {name}: not of the form NAME=@FILE", remedy="or enter it when asked")
         given[name] = read_secret(value)
-    return Wishes(options, given, device, redirect)
+    return Wishes(options, given, device, redirect, allow)
+
+
+def permissions(account: AccountState, given: Sequence[str]) -> tuple[Permission, ...]:
+    """ConfigError for a word that is none, or that this kind of source cannot give."""
+    login: Login | None = getattr(registry.connector(account.connector), "login", None)
+    possible = login.allows if login is not None else {}
+    if list(given) == ["nothing"]:
+        return ()
+    for word in given:
+        if word not in possible:
+            remedy = f"it can: {', '.join(possible)}, nothing" if possible else "tools can only read it"
+            raise ConfigError(f"--allow {word}: not for a {account.connector} account", remedy=remedy)
+    return tuple(each for each in possible if each in given)
+
+
+def needs_consent(account: AccountState, granted: Sequence[Permission]) -> bool:
+    """Whether a page of the provider must be seen: not for a password, and not to take something back."""
+    return bool(account.config.get("provider")) and not set(granted) <= set(account.allow)
+
+
+def granted(account: AccountState, wanted: Wishes) -> dict[str, Json]:
+    """The settings of an account whose password opens more than reading, after trying that. Errors as in ``check``."""
+    connector = registry.connector(account.connector)
+    config = checked(connector, {**account.config, **wanted.options})
+
+    async def go(credentials: Credentials) -> None:
+        from forewatch.outgoing.accounts import can_send
+
+        state = account.model_copy(update={"config": {**account.config, **wanted.options}})
+        async with credentials.open(state, True) as access:
+            await can_send(config, access)
+
+    if "send" in wanted.allow:
+        _with_credentials(go)
+    return {**account.config, **wanted.options}
 
 
 def connect(connector: Connector, hint: str, wanted: Wishes, account: str) -> Connected:

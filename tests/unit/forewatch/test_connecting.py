@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.peers.dovecot import PASSWORD, Dovecot
+from tests.peers.smtp import submission
 from tests.standins.jmap import FakeJmap
 
 Forewatch = Callable[..., Any]
@@ -178,3 +180,35 @@ def test_every_kind_says_what_it_reads(forewatch: Forewatch) -> None:
     rows = {row["kind"]: row["reads"] for row in forewatch("accounts", "kinds", "--json").json}
     assert {"maildir", "imap", "caldav"} <= set(rows)
     assert all(len(reads) > 20 for reads in rows.values())
+
+
+def test_tools_are_granted_more_than_reading_and_lose_it_again(
+    forewatch: Forewatch, dovecot_server: Dovecot, tmp_path: Path
+) -> None:
+    with submission(dovecot_server) as smtp:
+        (tmp_path / "password").write_text(PASSWORD)
+        options = [f"username={dovecot_server.user()}", f"ca_file={dovecot_server.ca}", "allow_private=true"]
+        settings = [word for option in options for word in ("--set", option)]
+        place = f"localhost:{dovecot_server.imaps}"
+        given = ("--name", "post", *settings, "--secret", f"password=@{tmp_path / 'password'}")
+        assert forewatch("accounts", "add", "imap", place, *given).code == 0
+        assert forewatch("accounts", "list", "--json").json[0]["allow"] == []
+        smtp.fault = "auth"
+        where = ("--set", "smtp_host=localhost", "--set", f"smtp_port={smtp.port}")
+        refused = forewatch("accounts", "auth", "post", "--allow", "send", *where)
+        assert (refused.code, "does not let" in refused.err) == (5, True)
+        assert forewatch("accounts", "list", "--json").json[0]["allow"] == []
+        smtp.fault = ""
+        said = forewatch("accounts", "auth", "post", "--allow", "write", "--allow", "send", *where)
+        assert (said.code, "tools may send, write" in said.err) == (0, True)
+        assert forewatch("accounts", "list", "--json").json[0]["allow"] == ["send", "write"]
+        assert forewatch("accounts", "auth", "post", "--allow", "nothing").code == 0
+        assert forewatch("accounts", "list", "--json").json[0]["allow"] == []
+
+
+def test_what_an_account_cannot_give_is_refused(forewatch: Forewatch, tmp_path: Path) -> None:
+    for name in ("cur", "new", "tmp"):
+        (tmp_path / "Mail" / name).mkdir(parents=True)
+    forewatch("accounts", "add", "maildir", tmp_path / "Mail", "--name", "files")
+    said = forewatch("accounts", "auth", "files", "--allow", "send")
+    assert (said.code, "tools can only read it" in said.err) == (2, True)

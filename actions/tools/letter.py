@@ -1,0 +1,73 @@
+"""A mail of ours as bytes, and whether what a provider keeps is that mail."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from email import policy
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from actions.plain import clean, clean_lines
+from actions.tools.mailbox import KEY_HEADER, message_id
+
+_POLICY = policy.SMTP.clone(cte_type="7bit", max_line_length=78)
+THREAD_CAP = 20
+"""References of a reply: the first and the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """``thread``: the Message-IDs before it, oldest first. ``calendar``: an iTIP object that goes along, with its
+    method."""
+
+    sender: str
+    to: str
+    subject: str
+    body: str
+    attachments: Sequence[Attachment] = ()
+    thread: Sequence[str] = ()
+    calendar: tuple[bytes, str] | None = None
+
+    def raw(self, key: str, at: datetime) -> bytes:
+        mail = EmailMessage(policy=_POLICY)
+        mail["From"], mail["To"] = self.sender, self.to
+        mail["Subject"] = clean(self.subject, 200)
+        mail["Date"] = format_datetime(at)
+        mail["Message-ID"] = message_id(key, self.sender)
+        mail[KEY_HEADER] = key
+        if self.thread:
+            kept = [*self.thread[:1], *self.thread[1:][-(THREAD_CAP - 1) :]]
+            mail["In-Reply-To"], mail["References"] = kept[-1], " ".join(kept)
+        mail.set_content(text_of(self.body))
+        if self.calendar is not None:
+            content, method = self.calendar
+            mail.add_alternative(content.decode(), subtype="calendar", params={"method": method})
+        for each in self.attachments:
+            main, _, sub = (mimetypes.guess_type(each.name)[0] or "application/octet-stream").partition("/")
+            mail.add_attachment(each.content, maintype=main, subtype=sub, filename=each.name)
+        return mail.as_bytes()
+
+    def is_said_by(self, mail: EmailMessage) -> bool:
+        """Recipient, subject, words and the bytes of every attachment; line ends may differ."""
+        part = mail.get_body(("plain",))
+        body = str(part.get_content()) if part is not None else ""
+        files = [(each.get_filename(), each.get_payload(decode=True)) for each in mail.iter_attachments()]
+        return (
+            str(mail["To"] or "").strip() == self.to
+            and str(mail["Subject"] or "").strip() == clean(self.subject, 200)
+            and body.split() == text_of(self.body).split()
+            and files == [(each.name, each.content) for each in self.attachments]
+        )
+
+
+def text_of(body: str) -> str:
+    return clean_lines(body, 20_000) + "\n"

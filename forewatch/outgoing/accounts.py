@@ -1,0 +1,137 @@
+"""Which accounts a person granted to tools, and the way into them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from actions.tools.mailbox import Mailbox, only
+from actions.tools.tool import Manifest
+from extractors.connector import Access
+from schemas.account import AccountState, Permission
+from schemas.errors import AuthError, StepFailed
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from extractors.imap.login import Door
+
+FAMILIES = {
+    "mail": ("imap", "gmail", "graph_mail"),
+    "calendar": ("caldav", "google_calendar", "graph_calendar"),
+}
+"""The connectors whose accounts can give what a tool's scope names: ``mail:send`` is given by one of the mail ones."""
+
+
+class Entry(Protocol):
+    """``Credentials.open``."""
+
+    def __call__(self, account: AccountState, asked: bool) -> AbstractAsyncContextManager[Access]: ...
+
+
+class Outgoing:
+    """The ``Mailboxes`` and calendars of tools. ``accounts`` is set once the log is open; until then there are none.
+
+    ``refresh`` reads what was granted or taken back since, before each way in: a permission that is gone is gone at
+    the next call, and an approval that rests on it does nothing.
+    """
+
+    def __init__(self, enter: Entry, now: Callable[[], datetime], door: Door | None = None) -> None:
+        self._enter = enter
+        self._now = now
+        self._door = door
+        self.accounts: Callable[[], Iterable[AccountState]] = tuple
+        self.refresh: Callable[[], Awaitable[None]] = _nothing
+
+    def offers(self, manifest: Manifest) -> bool:
+        """Whether some account gives each scope that the tool needs."""
+        return all(self._that_give(*scope.split(":")) for scope in manifest.permissions.get("scopes", ()))
+
+    def _that_give(self, family: str, permission: str) -> dict[str, AccountState]:
+        return {
+            each.id: each
+            for each in self.accounts()
+            if each.connector in FAMILIES[family] and permission in each.allow and each.status in ("active", "silent")
+        }
+
+    @asynccontextmanager
+    async def open(self, account: str, permission: Permission) -> AsyncIterator[Mailbox]:
+        """A ``Mailboxes.open``."""
+        chosen = await self.chosen("mail", account, permission)
+        async with self._enter(chosen, True) as access, mailbox(chosen, access, self._now, self._door) as box:
+            yield box
+
+    async def chosen(self, family: str, account: str, permission: Permission) -> AccountState:
+        """StepFailed, with what to do, where none or several may be meant."""
+        await self.refresh()
+        there = self._that_give(family, permission)
+        return there[only(there, account, permission)]
+
+    def enter(self, account: AccountState) -> AbstractAsyncContextManager[Access]:
+        return self._enter(account, True)
+
+
+async def _nothing() -> None:
+    """There is no log yet."""
+
+
+@asynccontextmanager
+async def mailbox(
+    account: AccountState, access: Access, now: Callable[[], datetime], door: Door | None = None
+) -> AsyncIterator[Mailbox]:
+    """The mailbox of one account, as its connector's provider has it."""
+    if account.connector == "imap":
+        from extractors.imap.config import ImapConfig
+        from extractors.imap.login import Door as DoorOf
+        from forewatch.outgoing.imap import ImapMailbox
+
+        box = ImapMailbox(settings_of(ImapConfig, account), access, door or DoorOf())
+        try:
+            yield box
+        finally:
+            box.close()
+        return
+    yield await _by_api(account, access, now)
+
+
+async def _by_api(account: AccountState, access: Access, now: Callable[[], datetime]) -> Mailbox:
+    from forewatch.outgoing.http import AccountHttp
+
+    if account.connector == "gmail":
+        from actions.tools.gmail import GmailMailbox, gmail_address
+        from extractors.gmail.config import GmailConfig
+
+        http = AccountHttp(access, settings_of(GmailConfig, account).base_url, now)
+        return GmailMailbox(http, await gmail_address(http))
+    if account.connector == "graph_mail":
+        from actions.tools.graph_mail import GraphMailbox, graph_address
+        from extractors.graph_mail.config import GraphMailConfig
+
+        settings = settings_of(GraphMailConfig, account)
+        http = AccountHttp(access, settings.base_url, now)
+        return GraphMailbox(http, await graph_address(http, settings.addresses))
+    raise StepFailed(f"account {account.id} has no mailbox", code="invalid")
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def settings_of(model: type[T], account: AccountState) -> T:
+    try:
+        return model.model_validate(account.config)
+    except ValidationError as error:
+        raise AuthError(f"the settings of account {account.id} are not valid", remedy="connect it again") from error
+
+
+async def can_send(config: BaseModel, access: Access, door: Any = None) -> None:
+    """Signs in where mail is handed in, and leaves. Errors as in ``forewatch.outgoing.smtp.submit``."""
+    from extractors.imap.config import ImapConfig
+    from extractors.imap.login import Door as DoorOf
+    from forewatch.outgoing.smtp import can_submit
+
+    if isinstance(config, ImapConfig):
+        await can_submit(config, access.secret("password"), door or DoorOf())
