@@ -73,8 +73,8 @@ class Web(Protocol):
 
 
 class Hosts:
-    """The person's allow-list: ``example.org`` is that host alone, ``.example.org`` all below it too; over https, at the
-    usual port. ``host:port`` is that one server, http too."""
+    """The person's allow-list: ``example.org`` is that host alone, ``.example.org`` all below it too; over https and at
+    the usual port. ``host:port`` is that one server, http too."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = tuple(name.lower() for name in names)
