@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
@@ -9,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from actions import answer_run, approve, edit, edit_rest, experience, memory_answer, planner, reapprove, standing, steer
 from actions.book import Book
 from actions.budget import beside
-from actions.content import asked, offered
+from actions.content import content
 from actions.journal import UNADDRESSED, Draft
 from actions.remembering import STREAM, entity_of
 from actions.setup import Setup
@@ -159,11 +160,8 @@ def _fill(book: Book, state: ProposalState, command: Command, now: datetime, set
     shown = beside(book, state.trigger, now, "low_urgency")
     expires_at = planner.expiry(state.trigger, now)
     slots: dict[str, Json] = {name: value.model_dump(mode="json") for name, value in given.items()}
-    if planned.plan is None:
-        body = asked(planned.questions, shown, expires_at)
-        return Draft(state.id, "proposal.needs_input", now, actor(command), command.id, body | {"slots": slots})
-    body = offered(planned.plan.model_dump(mode="json"), shown, expires_at)
-    return Draft(state.id, "proposal.offered", now, actor(command), command.id, body | {"slots": slots})
+    type_, body = content(planned, shown, expires_at)
+    return Draft(state.id, type_, now, actor(command), command.id, body | {"slots": slots})
 
 
 def _anew(book: Book, state: ProposalState, now: datetime) -> Occasion:
@@ -175,12 +173,10 @@ def _again(book: Book, state: ProposalState, command: Command, now: datetime, se
     planned = planner.make(_anew(book, state, now), state.slots, setup)
     ends = now + setup.settings.reoffer_for
     shown = beside(book, state.trigger, now, "low_urgency")
-    if planned.plan is None:
-        body = asked(planned.questions, shown, ends)
-        return [Draft(state.id, "proposal.needs_input", now, "clock", command.id, body)]
-    plan = planned.plan.model_copy(update={"expires_at": ends})
-    body = offered(plan.model_dump(mode="json"), shown, ends)
-    return [Draft(state.id, "proposal.offered", now, "clock", command.id, body)]
+    if planned.plan is not None:
+        planned = replace(planned, plan=planned.plan.model_copy(update={"expires_at": ends}))
+    type_, body = content(planned, shown, ends)
+    return [Draft(state.id, type_, now, "clock", command.id, body)]
 
 
 def _refused(stream: str, command: Command, now: datetime, refusal: Refused) -> Draft:

@@ -13,8 +13,13 @@ from schemas.model import Json
 
 def content(planned: Planned, shown: Surface, expires_at: datetime) -> tuple[EntryType, dict[str, Json]]:
     if planned.plan:
-        return "proposal.offered", offered(planned.plan.model_dump(mode="json"), shown, expires_at)
-    return "proposal.needs_input", asked(planned.questions, shown, expires_at)
+        return "proposal.offered", offered(planned.plan.model_dump(mode="json"), shown, expires_at) | rests_on(planned)
+    return "proposal.needs_input", asked(planned.questions, shown, expires_at) | rests_on(planned)
+
+
+def rests_on(planned: Planned) -> dict[str, Json]:
+    """The memories behind it, by which an erasure finds it."""
+    return {"memories": list(planned.memories)} if planned.memories else {}
 
 
 def offered(plan: dict[str, Json], shown: Surface, expires_at: datetime) -> dict[str, Json]:

@@ -48,6 +48,11 @@ class Habits:
         """What the confirmed ones put into slots."""
         return {name: habit.value for name, habit in self.slots.items() if habit.is_settled}
 
+    def ids(self) -> tuple[str, ...]:
+        """Of every memory that is shown or used."""
+        found = (*self.slots.values(), *self.args.values())
+        return tuple(dict.fromkeys(habit.memory.id for habit in found))
+
     def lines(self, given: Mapping[str, Value]) -> tuple[str, ...]:
         """For the person; a slot that they have just filled needs none."""
         told = (*(habit for name, habit in self.slots.items() if name not in given), *self.args.values())

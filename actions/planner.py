@@ -28,10 +28,11 @@ OFFERED_FOR = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, or the questions that must be answered first."""
+    """A plan, or the questions that must be answered first; ``memories``: ids of those that it shows or rests on."""
 
     plan: Plan | None
     questions: tuple[Question, ...] = ()
+    memories: tuple[str, ...] = ()
 
 
 def code(proposal: str) -> str:
@@ -52,7 +53,7 @@ def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planne
     known = habits(occasion.memory, occasion.trigger, playbook)
     filling = slots.fill(playbook, occasion.trigger, given, built_in(occasion, setup), setup.settings.zone, known)
     if filling.questions:
-        return Planned(None, tuple(filling.questions))
+        return Planned(None, tuple(filling.questions), known.ids())
     playbook, more = settled(playbook, known)
     plan = _assemble(playbook, playbook.planner, {**filling.values, **more}, occasion, setup)
     plan = plan.model_copy(update={"reasons": (*plan.reasons, *known.lines(given))})
@@ -60,7 +61,7 @@ def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planne
     if faults or not plan.steps:
         why = f"the playbook {playbook.id} does not fit: {faults[0] if faults else 'every step lacks a value'}"
         return Planned(_reminder(occasion, setup, why))
-    return Planned(plan)
+    return Planned(plan, memories=known.ids())
 
 
 def revised(plan: Plan, changed: tuple[Step, ...], setup: Setup) -> Plan:

@@ -49,6 +49,8 @@ class Memories:
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.revision = 0
+        self.ever: set[str] = set()
+        """Ids of all that were ever kept, the forgotten ones too."""
         self._all: dict[str, Memory] = {}
         self._givers: dict[str, set[str]] = {}
         """Of a default for anybody: who it was given for so far. One entity twice is a habit with that one."""
@@ -95,6 +97,7 @@ class Memories:
 
     def keep(self, memory: Memory) -> None:
         self._all[memory.id] = memory
+        self.ever.add(memory.id)
         self.revision += 1
 
     def drop(self, memory: str) -> Memory | None:

@@ -1,4 +1,4 @@
-"""Erasing an account: what came from it goes, from the log, the history, the index, the outbox and the vault.
+"""Erasing an account, an event or a note: what came from it goes, from the log, the history, the indexes, the outbox.
 
 It is written down first that it shall be done, so that a crash, or a full disk, leaves it to be finished by the next
 ``serve`` or by the same command again. What tools did in the world (mails, calendar entries, documents) is the
@@ -25,12 +25,12 @@ from streams.rewriting import reopen, rewritten_for
 from streams.work import Log
 
 _FOLDER = "erasing"
-"""One file for each account that is to be erased; in it the names of what its erased runs left in the outbox."""
+"""One file for each account, event or note that is to be erased; in it what its erased runs left in the outbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How much rested on the account."""
+    """How much rested on the account (or what ``streams.erase`` calls an event or a note)."""
 
     account: str
     ids: int
@@ -38,7 +38,7 @@ class Erased:
 
 
 def pending(home: Path) -> list[str]:
-    """Accounts whose erasure was begun and not ended."""
+    """Erasures that were begun and not ended: accounts, events, notes."""
     folder = home / _FOLDER
     return sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from forewatch.settings import Settings
 from forewatch.storage.history import History
+from forewatch.storage.memory import MemoryIndex
 from schemas.model import Instant, Model
 from streams import topics
 from streams.codec import decode, encode
@@ -39,6 +40,7 @@ async def follow(settings: Settings, log: Log) -> None:
         at = entries[-1].offset + 1
     if at > done:
         History.reset(settings.history)
+        MemoryIndex(settings.home).reset()
         count.write_text(str(at), "ascii")
 
 

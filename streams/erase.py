@@ -1,4 +1,4 @@
-"""What in the log comes from one account, directly or by way of what was concluded from it (law L10)."""
+"""What in the log comes from one account, event or note, directly or by what was concluded from it (law L10)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from rules.thing import names_of
+from schemas.event import Event
 from schemas.journal import JournalEntry
 from schemas.model import Json
 from streams import topics
 from streams.broker import Broker
 from streams.codec import decode, decode_event, encode
+from streams.erase_taught import only_taught_by, valid
 from streams.rewriting import Written, rewriter
 
 _KEYED = (topics.POLLS, topics.RECORDS, topics.ACCOUNTS, topics.CURSORS)
@@ -20,31 +22,58 @@ _KEYED = (topics.POLLS, topics.RECORDS, topics.ACCOUNTS, topics.CURSORS)
 _ACCOUNT_FIELD = "account"
 
 
+def event_target(event: str) -> str:
+    """The name of an erasure of one event: of the thing that it tells of, in all its versions. Accounts are named by
+    their ids, which have no colon."""
+    return f"event:{event}"
+
+
+def note_target(memory: str) -> str:
+    """The name of an erasure of one note that the person told the memory."""
+    return f"memory:{memory}"
+
+
 @dataclass(slots=True)
 class Lineage:
-    """The account, its events, and the proposals that rest on any of them. Ids are compared as whole strings.
+    """What is erased, its events, and the proposals that rest on any of them. Ids are compared as whole strings.
 
-    Among the ids are the names of matters that only this account's events brought: what others said is called by them,
-    too, as long as it was one matter.
+    Among the ids are the names of matters that only these events brought: what others said is called by them, too, as
+    long as it was one matter. Also those of memories that nothing else taught, so that what rests on them goes, too.
     """
 
-    account: str
+    target: str
+    """An account, or what ``event_target`` or ``note_target`` gives."""
     ids: set[str] = field(default_factory=set)
     proposals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     """Idempotency keys of what erased runs did: names of the files they left with us."""
 
+    @property
+    def account(self) -> str:
+        """Empty where only an event or a note goes."""
+        return "" if ":" in self.target else self.target
+
     def trace_events(self, records: Iterable[Written]) -> None:
         names: set[str] = set()
         others: set[str] = set()
-        for record in records:
-            if record.value is not None:
-                event = decode_event(record.value)
-                is_own = event.account == self.account
-                (names if is_own else others).update(names_of(event))
-                if is_own:
-                    self.ids.add(event.id)
+        events = [decode_event(record.value) for record in records if record.value is not None]
+        is_own = self._belongs(events)
+        for event in events:
+            mine = is_own(event)
+            (names if mine else others).update(names_of(event))
+            if mine:
+                self.ids.add(event.id)
+                if not self.account and event.record:
+                    self.ids.add(event.record)
         self.ids |= names - others
+
+    def _belongs(self, events: Iterable[Event]) -> Callable[[Event], bool]:
+        """An account's own, or every version of the one thing."""
+        if self.account:
+            return lambda event: event.account == self.account
+        wanted = self.target.removeprefix("event:")
+        things = {(event.account, event.subject) for event in events if event.id == wanted}
+        return lambda event: (event.account, event.subject) in things
 
     def trace_signals(self, records: Iterable[Written]) -> None:
         """A trigger that rests on an erased event goes, and so does whatever names that trigger."""
@@ -54,23 +83,40 @@ class Lineage:
                 self.ids.add(str(document["id"]))
 
     def trace_journal(self, records: Iterable[Written]) -> None:
-        entries = [decode(JournalEntry, record.value) for record in records if record.value is not None]
-        self.proposals |= {entry.stream for entry in entries if self.touches(entry.body)}
-        self.ids |= self.proposals
+        """Until nothing more is found: a memory may go with a proposal, and another proposal with that memory."""
+        entries = list(valid(decode(JournalEntry, record.value) for record in records if record.value is not None))
+        proposals = {entry.stream for entry in entries if entry.type == "proposal.drafted"}
+        self.ids |= self._told(entries)
+        size = -1
+        while size != len(self.ids):
+            size = len(self.ids)
+            self.proposals |= {entry.stream for entry in entries if self.touches(entry.body)} & proposals
+            self.ids |= self.proposals
+            self.ids |= only_taught_by(entries, self._goes)
         for entry in entries:
             if entry.stream in self.proposals and isinstance(key := entry.body.get("key"), str):
                 self.keys.add(key)
 
+    def _told(self, entries: Iterable[JournalEntry]) -> set[str]:
+        """The note, and the command by which it was told."""
+        note = self.target.removeprefix("memory:")
+        told = [e for e in entries if e.type == "memory.noted" and e.body["memory"] == note]
+        return {name for entry in told for name in (note, entry.cause)}
+
+    def _goes(self, entry: JournalEntry) -> bool:
+        return entry.stream in self.proposals or self.touches(entry.body)
+
     def touches(self, document: Json) -> bool:
         """Whether it names the account in a field of that name, or an erased id anywhere."""
         return any(
-            text in self.ids or (name == _ACCOUNT_FIELD and text == self.account) for name, text in _strings(document)
+            text in self.ids or (name == _ACCOUNT_FIELD and text == self.account != "")
+            for name, text in _strings(document)
         )
 
     def verdict(self, record: Written) -> bytes | None:
         """The record as it may stay."""
-        if record.topic in _KEYED:
-            return None if record.key == self.account.encode() else record.value
+        if record.topic in _KEYED and (self.account or record.topic != topics.RECORDS):
+            return None if self.account and record.key == self.account.encode() else record.value
         if record.topic == topics.RULE_STATE:
             return None  # made again from the events that remain
         if record.topic == topics.JOURNAL:
@@ -81,21 +127,21 @@ class Lineage:
         if record.value is None:
             return record.value
         entry = decode(JournalEntry, record.value)
-        if entry.type == "erased" or not (entry.stream in self.proposals or self.touches(entry.body)):
+        if entry.type == "erased" or not self._goes(entry):
             return record.value
         return encode(entry.model_copy(update={"type": "erased", "body": {}}))
 
 
-def erase_from_log(broker: Broker, account: str, note: Callable[[Lineage], None] = lambda lineage: None) -> Lineage:
-    """Take out of the log everything that came from this account. Idempotent. Blocks.
+def erase_from_log(broker: Broker, target: str, note: Callable[[Lineage], None] = lambda lineage: None) -> Lineage:
+    """Take out of the log everything that came from this account, event or note. Idempotent. Blocks.
 
     ``note`` is told what will go before anything goes: after an attempt that was cut off nobody can find that again,
     and the lineage that is given back is empty. The state of the rules is gone afterwards: make it again with
     ``streams.evaluate.rebuilt``, then let others use the log (``streams.rewriting.reopen``). ConfigError while a
     service runs on the log.
     """
-    with rewriter(broker, account) as found:
-        lineage = Lineage(account)
+    with rewriter(broker, target) as found:
+        lineage = Lineage(target)
         if not found.is_decided:
             lineage.trace_events(found.read(topics.EVENTS))
             lineage.trace_signals(found.read(topics.TRIGGERS))

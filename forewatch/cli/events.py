@@ -1,4 +1,4 @@
-"""events tail|show|preview."""
+"""events tail|show|erase|preview."""
 
 from __future__ import annotations
 
@@ -97,6 +97,24 @@ async def _find(log: Log, wanted: str) -> dict[str, Any]:
             if document["id"].startswith(wanted):
                 return document
     raise NotFound(f"there is no event {wanted!r}", remedy="see 'forewatch events tail'")
+
+
+@app.command()
+def erase(event: str) -> None:
+    """Erase what one event tells of: all versions of that mail, appointment or booking, and what was concluded from it.
+
+    Needs the service to be stopped: it rewrites the log. What plans did in the world stays, and so does what the source
+    itself still has.
+    """
+    from forewatch.erase import erase as erase_from_log
+    from forewatch.serve import only_one
+    from streams.erase import event_target
+
+    chosen = settings()
+    with only_one(chosen.home):
+        found = with_log(lambda log, _: _find(log, event))
+        gone = erase_from_log(chosen, event_target(found["id"]), SystemClock())
+    say(f"{found['title']}: erased, with {gone.proposals} proposals that rested on it")
 
 
 @app.command()

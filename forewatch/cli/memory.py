@@ -9,6 +9,8 @@ import typer
 
 from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
+from schemas.clock import SystemClock
+from schemas.errors import Refused
 
 if TYPE_CHECKING:
     from forewatch.settings import Settings
@@ -102,9 +104,43 @@ def _value(text: str, memory: dict[str, Any]) -> Any:
 
 
 @app.command()
-def forget(memory: Which, as_json: AsJson = False) -> None:
+def forget(
+    memory: Which,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Take a note out of the log, too. The service must be stopped.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """It is used no more, and what it rests on counts no more. A "never again" ends."""
-    _tell("forget", _find(memory), {}, "forgotten", as_json)
+    if not erase:
+        _tell("forget", _find(memory), {}, "forgotten", as_json)
+        return
+    from forewatch.erase import erase as erase_from_log
+    from forewatch.serve import only_one
+    from streams.erase import note_target
+
+    chosen = settings()
+    with only_one(chosen.home):
+        erase_from_log(chosen, note_target(_note(memory)), SystemClock())
+    say("erased")
+
+
+def _note(wanted: str) -> str:
+    """The id of a note of the person's own, forgotten or not: nothing else can be taken out by itself."""
+    from forewatch.api import the_one
+
+    notes = with_log(_notes)
+    if not any(note.startswith(wanted) for note in notes):
+        _find(wanted)
+        remedy = "erase the event or the account that it was learnt from"
+        raise Refused("only a note of yours can be taken out by itself", code="not_a_note", remedy=remedy)
+    return the_one(wanted, notes, "note", "forewatch memory list")
+
+
+async def _notes(log: Log, chosen: Settings) -> list[str]:
+    from streams.journal import valid_entries
+
+    return [str(entry.body["memory"]) async for entry in valid_entries(log) if entry.type == "memory.noted"]
 
 
 def remember(
