@@ -8,6 +8,7 @@ from actions.isolation.sandbox import Mode
 from tests.order import longest_first
 from tests.peers import brokers, dovecot
 from tests.peers.bwrap import bwrap
+from tests.peers.mcp_servers import Servers, mcp_servers
 from tests.peers.oidc import Oidc, oidc
 from tests.peers.process import provided
 
@@ -35,6 +36,11 @@ def dovecot_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dovecot
 @pytest.fixture(scope="session")
 def bwrap_mode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mode]:
     yield from provided(bwrap, tmp_path_factory.mktemp("bwrap"))
+
+
+@pytest.fixture(scope="session")
+def servers(bwrap_mode: Mode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    yield from provided(mcp_servers, tmp_path_factory.mktemp("mcp"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

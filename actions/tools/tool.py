@@ -41,7 +41,7 @@ class Manifest(Model):
     ``says`` is the step in plain words, with ``{argument}`` places. ``reversible``: yes, no, or "until ...".
     """
 
-    name: str = Field(pattern=r"^[a-z]+\.[a-z_]+$|^notify$")
+    name: str = Field(pattern=r"^[a-z]+\.[a-z_]+$|^notify$|^mcp\.[a-z][a-z0-9_]*\.[a-z0-9_]+$")
     version: str
     manifest: int = 1
     description: str

@@ -12,6 +12,7 @@ from tests.peers.fints import fetch_fints
 from tests.peers.google import fetch_google
 from tests.peers.graph import fetch_graph
 from tests.peers.graphql import fetch_graphql
+from tests.peers.mcp_servers import fetch_mcp_servers
 from tests.peers.oidc import fetch_oidc
 from tests.peers.payments import fetch_payments
 from tests.peers.process import PeerMissing
@@ -24,6 +25,7 @@ FETCH: Mapping[str, Callable[[], str]] = {
     "graph": fetch_graph,
     "graphql": fetch_graphql,
     "payments": fetch_payments,
+    "mcp-servers": fetch_mcp_servers,
     "radicale": fetch_radicale,
     "xandikos": fetch_xandikos,
 }
