@@ -7,7 +7,19 @@ from datetime import datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from actions import answer_run, approve, edit, edit_rest, experience, memory_answer, planner, reapprove, standing, steer
+from actions import (
+    answer_run,
+    approve,
+    edit,
+    edit_rest,
+    experience,
+    goal,
+    memory_answer,
+    planner,
+    reapprove,
+    standing,
+    steer,
+)
 from actions.book import Book
 from actions.budget import beside
 from actions.content import content
@@ -31,6 +43,8 @@ def on_command(book: Book, command: Command, now: datetime, setup: Setup) -> lis
             return [memory_answer.obey(book, command, now)]
         if command.proposal == experience.STREAM:
             return [standing.obey(book, command, now, setup)]
+        if command.verb == "do":
+            return goal.on_goal(book, command, now, setup)
         if state is None:
             message = f"there is no proposal {command.proposal}"
             raise Refused(message, code="unknown_proposal", remedy="list the proposals")

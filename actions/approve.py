@@ -33,6 +33,8 @@ def approve(state: ProposalState, command: Command, now: datetime, setup: Setup)
 
 def must_be_seen(state: ProposalState, command: Command) -> Plan:
     """The plan, if it is the one that the person looked at when answering."""
+    if state.planning is not None:
+        raise Refused("a plan is still being made", code="planning", remedy="look again in a minute")
     if state.plan is None:
         raise Refused("some facts are missing", code="needs_input", remedy="answer its questions first")
     if command.digest != state.plan.digest():

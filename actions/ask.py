@@ -140,5 +140,5 @@ class FreeMeter:
 
 
 def tokens_in(size: int) -> int:
-    """An estimate on the high side: common tokenizers make 3 to 4 bytes of English or JSON one token."""
-    return -(-size // 2)
+    """An estimate on the high side: common tokenizers make one token of 3 to 4 bytes of English or JSON."""
+    return -(-size // 3)

@@ -11,6 +11,7 @@ from actions.experience import Experience
 from actions.journal import Tip
 from actions.priority import Standing
 from actions.remembering import Memories
+from actions.spending import Spending
 from actions.state import ACTIVE, OPEN, ProposalState
 from schemas.errors import PoisonError
 from schemas.journal import JournalEntry
@@ -25,6 +26,8 @@ class Book:
         self.proposals: dict[str, ProposalState] = {}
         self.memory = Memories(owner)
         self.experience = Experience()
+        self.spending = Spending()
+        """What the planner's model has cost."""
         self.pushed: list[datetime] = []
         """When something was surfaced ``now``, for the interruption budget."""
         self.shadows: dict[str, tuple[str, datetime]] = {}
@@ -53,6 +56,7 @@ class Book:
             self._causes.add(entry.cause)
         self._fold(entry)
         self.experience.apply(entry, self.proposals.get(entry.stream))
+        self.spending.apply(entry)
 
     def tip(self, stream: str) -> Tip:
         """Where the stream ends: what a port seals the next entry onto."""
@@ -83,6 +87,10 @@ class Book:
     def open(self) -> Iterator[ProposalState]:
         """Proposals that wait for the person."""
         return (p for p in self.proposals.values() if p.phase in OPEN)
+
+    def planning(self) -> Iterator[ProposalState]:
+        """Proposals that a model is asked about."""
+        return (p for p in self.proposals.values() if p.planning is not None)
 
     def active(self) -> Iterator[ProposalState]:
         """Runs that the executor has work with; after a restart, advance each of them."""

@@ -7,7 +7,7 @@ days, which are written anew from their parsed form. No byte of outside text is 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from actions import matching, nominal, slots
 from actions.playbook import Playbook
 from actions.setup import Setup
-from actions.steps import Occasion
+from actions.steps import PERSONAL, Occasion
 from actions.tools.tool import Manifest
 from schemas import clock
 from schemas.value import Integrity, Value, least
@@ -28,8 +28,10 @@ _ALWAYS = ("notify", "wait.until")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,4}")
 _UNWRITABLE: frozenset[str] = frozenset({"command", "identity"})
 """Roles of which a model's own words may never be a value: what is run, and as whom."""
-PERSONAL = "you"
-"""The rule of a trigger that is the person's own goal."""
+WRITABLE = frozenset(
+    {"Text", "Query", "Email", "Url", "FileName", "Date", "DateTime", "Days", "Minutes", "Number", "Bool", "Money"}
+)
+"""Types of which a model may write a value itself. Ids, paths and account numbers are never made up."""
 Why = Literal["outside_text", "odd_name", "too_many"]
 
 
@@ -74,7 +76,9 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
     values = {**trigger.values, **built_in, **given}
     facts, withheld = _facts(values, zone)
     playbooks = [playbook for _, playbook in matching.ranked(goal, setup.playbooks.values())]
-    manifests = [m for name in setup.tools.names() if (m := setup.tools.manifest(name)) and is_plannable(m)]
+    every = [m for name in setup.tools.names() if (m := setup.tools.manifest(name))]
+    given_types = {value.type for value in facts.values()} | {t for m in every for t in m.returns.values()}
+    manifests = [m for m in every if is_plannable(m, given_types)]
     tools = matching.shortlist(goal, manifests, _ALWAYS, MAX_TOOLS)
     told = {name: text for name, value in facts.items() if (text := _told(value, zone))}
     evidence = {f"ev{at}": found for at, found in enumerate(trigger.evidence[:MAX_EVIDENCE], 1)}
@@ -94,9 +98,13 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
     )
 
 
-def is_plannable(manifest: Manifest) -> bool:
-    """Has the tool a form that a model can fill? One that needs a command or an identity is for playbooks alone."""
-    return not any(arg.required and arg.role in _UNWRITABLE for arg in manifest.args.values())
+def is_plannable(manifest: Manifest, given: Collection[str]) -> bool:
+    """Can a model fill what the tool needs? A command or an identity is for playbooks alone; an account number or an id
+    that neither a fact nor a result of these types gives cannot be had."""
+    needed = [arg for arg in manifest.args.values() if arg.required]
+    if any(arg.role in _UNWRITABLE for arg in needed):
+        return False
+    return all(arg.type in WRITABLE or any(nominal.fits(type_, arg.type) for type_ in given) for arg in needed)
 
 
 def _facts(values: Mapping[str, Value], zone: ZoneInfo) -> tuple[dict[str, Value], list[Withheld]]:

@@ -55,6 +55,7 @@ def _surface(state: ProposalState, body: Body) -> None:
 def _take_plan(state: ProposalState, plan: Plan) -> None:
     """A new plan voids what was bound to the old one; steps start over (none has run: only open plans change)."""
     state.plan, state.version, state.questions, state.approval = plan, plan.version, [], ""
+    state.planning = None
     state.steps = {step.uid: StepState(uid=step.uid) for step in plan.steps}
     for grant in state.grants.values():
         grant.revoked = grant.revoked or "plan_changed"
@@ -80,12 +81,18 @@ def _expires(state: ProposalState) -> None:
 
 def _needs_input(state: ProposalState, entry: JournalEntry) -> None:
     body: Body = entry.body
-    state.phase, state.plan = "needs_input", None
+    state.phase, state.plan, state.planning = "needs_input", None, None
     state.questions = [_question(q) for q in body["questions"]]
     state.expires_at = instant(body.get("expires_at"))
     state.slots.update(values(body.get("slots") or {}))
     _surface(state, body)
     _expires(state)
+
+
+def _planning(state: ProposalState, entry: JournalEntry) -> None:
+    from actions import fold_planning  # where no model was ever asked it is not needed
+
+    fold_planning.change(state, entry)
 
 
 def _refreshed(state: ProposalState, entry: JournalEntry) -> None:
@@ -94,7 +101,10 @@ def _refreshed(state: ProposalState, entry: JournalEntry) -> None:
     if entry.type == "proposal.refreshed":
         state.matter = state.trigger.wide or state.trigger.matter
     asleep = state.snoozed_until, state.acknowledged
-    _offered(state, entry) if body.get("plan") else _needs_input(state, entry)
+    if body.get("planning"):
+        _planning(state, entry)
+    else:
+        _offered(state, entry) if body.get("plan") else _needs_input(state, entry)
     if any(asleep) and body.get("plan") and not body.get("wakes"):
         state.phase, (state.snoozed_until, state.acknowledged) = "snoozed", asleep
 
@@ -160,7 +170,7 @@ def _woken(state: ProposalState, entry: JournalEntry) -> None:
 def _closed(phase: Phase) -> Callable[[ProposalState, JournalEntry], None]:
     def close(state: ProposalState, entry: JournalEntry) -> None:
         body: Body = entry.body
-        state.phase, state.snoozed_until = phase, None
+        state.phase, state.snoozed_until, state.planning = phase, None, None
         state.reason, state.says = str(body.get("reason", "")), str(body.get("says", ""))
         if phase == "rejected":
             state.answered = Answered(str(body["verb"]), entry.actor, str(body.get("channel", "")), entry.at)
@@ -212,6 +222,10 @@ def _question(body: Body) -> Question:
 
 
 _HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
+    "proposal.planning": _planning,
+    "model.asked": _planning,
+    "model.answered": _planning,
+    "model.failed": _planning,
     "proposal.offered": _offered,
     "proposal.needs_input": _needs_input,
     "proposal.refreshed": _refreshed,

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from actions import slots, steps, validate
+from actions import matching, slots, steps, validate
 from actions.habits import habits, settled
 from actions.playbook import BeforeArg, Playbook, StepSpec, TextArg
 from actions.policy import Risk, highest, is_trifecta
 from actions.resolve import foreseen
 from actions.setup import Setup
 from actions.state import Question
-from actions.steps import Occasion
+from actions.steps import PERSONAL, Occasion
 from schemas import ids
 from schemas.plan import Plan, Step
 from schemas.trigger import Trigger
@@ -27,12 +27,22 @@ OFFERED_FOR = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """A model is asked, until then at most; ``why`` no playbook was taken."""
+
+    why: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, or the questions that must be answered first; ``memories``: ids of those that it shows or rests on."""
+    """A plan, or the questions that come first, or that a model is asked; ``memories``: ids of those that it shows or
+    rests on."""
 
     plan: Plan | None
     questions: tuple[Question, ...] = ()
     memories: tuple[str, ...] = ()
+    asking: Asking | None = None
 
 
 def code(proposal: str) -> str:
@@ -42,14 +52,17 @@ def code(proposal: str) -> str:
     return "".join(alphabet[number // len(alphabet) ** place % len(alphabet)] for place in range(4))
 
 
-def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planned:
+def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup, gave_up: str = "") -> Planned:
     """Pure and deterministic: the same trigger at the same moment gives the same plan. ``given`` are the person's own
-    values for slots; what they confirmed as a default comes next."""
+    values for slots; what they confirmed as a default comes next. ``gave_up``: why a model that was asked did not help;
+    then a playbook is taken that the rule does not name, if its goal is surely what the playbook is for.
+    """
     wanted = occasion.trigger.playbook
     playbook = setup.playbooks.get(wanted or "")
+    if playbook is None and gave_up:
+        playbook = matching.meant(occasion.trigger.asks, setup.playbooks.values())
     if playbook is None:
-        why = f"there is no playbook {wanted!r}" if wanted else "the rule names no playbook"
-        return Planned(_reminder(occasion, setup, why))
+        return _otherwise(occasion, setup, _no_playbook(occasion.trigger), gave_up)
     known = habits(occasion.memory, occasion.trigger, playbook)
     filling = slots.fill(playbook, occasion.trigger, given, built_in(occasion, setup), setup.settings.zone, known)
     if filling.questions:
@@ -60,8 +73,21 @@ def make(occasion: Occasion, given: Mapping[str, Value], setup: Setup) -> Planne
     faults = validate.validate(plan, setup.tools.manifest, setup.policy, setup.tools.names()) if plan.steps else []
     if faults or not plan.steps:
         why = f"the playbook {playbook.id} does not fit: {faults[0] if faults else 'every step lacks a value'}"
-        return Planned(_reminder(occasion, setup, why))
+        return _otherwise(occasion, setup, why, gave_up)
     return Planned(plan, memories=known.ids())
+
+
+def _otherwise(occasion: Occasion, setup: Setup, why: str, gave_up: str) -> Planned:
+    """Where no playbook fits: a model if there is one, else a reminder."""
+    if setup.model is not None:
+        return Planned(None, asking=Asking(why, occasion.now + setup.model.patience))
+    return Planned(_reminder(occasion, setup, f"I could not plan this safely ({gave_up})" if gave_up else why))
+
+
+def _no_playbook(trigger: Trigger) -> str:
+    if trigger.playbook:
+        return f"there is no playbook {trigger.playbook!r}"
+    return "no playbook is about this" if trigger.rule == PERSONAL else "the rule names no playbook"
 
 
 def revised(plan: Plan, changed: tuple[Step, ...], setup: Setup) -> Plan:

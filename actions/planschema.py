@@ -41,7 +41,7 @@ def form(brief: Brief) -> Form:
 
 
 def strict(brief: Brief) -> Schema:
-    defs: Schema = {}
+    defs: Schema = _shared(brief)
     variants = [_variant(manifest, brief, defs) for manifest in brief.tools]
     return {**frame(brief, {"anyOf": variants}), "$defs": defs}
 
@@ -57,22 +57,19 @@ def frame(brief: Brief, step: Schema | None = None) -> Schema:
     )
 
 
-def around(tool: Schema, args: Schema, brief: Brief, manifests: Iterable[Manifest]) -> Schema:
-    """A step but for its arguments. ``why`` comes last, so that it cannot use up the tokens of the rest."""
-    fields = sorted({field for manifest in manifests for field in manifest.returns})
+def _shared(brief: Brief) -> Schema:
+    """What the steps of all tools have in common, defined once: a schema is sent with every request."""
+    fields = sorted({field for manifest in brief.tools for field in manifest.returns})
     guard = obj(**{"from": enum(IDS), "field": enum(fields or ["none"]), "op": enum(("is", "is_not", "present"))})
     guard["properties"]["value"] = {"anyOf": [{"type": "boolean"}, {"type": "string", "maxLength": 60}]}
     guard["required"].append("value")
-    return obj(
-        tool=tool,
-        id=enum(IDS),
-        depends_on={"type": "array", "items": enum(IDS), "maxItems": 6},
-        args=args,
-        when={"anyOf": [guard, {"type": "null"}]},
-        evidence={"type": "array", "items": enum(list(brief.evidence) or ["ev1"]), "maxItems": 4},
-        ask_first={"type": "boolean"},
-        why={"type": "string", "maxLength": 120},
-    )
+    return {
+        "id": enum(IDS),
+        "depends_on": {"type": "array", "items": enum(IDS), "maxItems": 6},
+        "when": {"anyOf": [guard, {"type": "null"}]},
+        "evidence": {"type": "array", "items": enum(list(brief.evidence) or ["ev1"]), "maxItems": 4},
+        "why": {"type": "string", "maxLength": 120},
+    }
 
 
 def obj(**properties: Any) -> Schema:
@@ -96,8 +93,17 @@ def _variant(manifest: Manifest, brief: Brief, defs: Schema) -> Schema:
         args[name] = options[0] if arg.required else {"anyOf": [*options, {"type": "null"}]}
     if manifest.open_args:
         args[open_name(manifest)] = _open(brief, defs)
-    tool = {"type": "string", "const": manifest.name}
-    return around(tool, obj(**args), brief, brief.tools)
+    shared = {name: {"$ref": f"#/$defs/{name}"} for name in ("id", "depends_on", "when", "evidence", "why")}
+    return obj(
+        tool={"type": "string", "const": manifest.name},
+        id=shared["id"],
+        depends_on=shared["depends_on"],
+        args=obj(**args),
+        when=shared["when"],
+        evidence=shared["evidence"],
+        ask_first={"type": "boolean"},
+        why=shared["why"],  # last, so that it cannot use up the tokens of the rest
+    )
 
 
 def open_name(manifest: Manifest) -> str:
@@ -118,15 +124,15 @@ def _define(arg: Arg, brief: Brief, defs: Schema) -> str:
     """The name of the definition of what an argument of this type takes."""
     name = arg.type
     if name not in defs:
-        options = [*_literals(arg.type), *_facts(brief, arg.type), *_fields(brief, arg.type)]
+        options = [*literals(arg.type), *_facts(brief, arg.type), *_fields(brief, arg.type)]
         options += [_moment(brief)] if arg.type == "DateTime" else []
         options += [_template(brief)] if arg.type in _TEMPLATED else []
         defs[name] = {"anyOf": options or [{"type": "null"}]}
     return name
 
 
-def _literals(type_: str) -> list[Schema]:
-    """What a model may write itself. Ids and paths are never made up: they come from facts and results."""
+def literals(type_: str) -> list[Schema]:
+    """What a model may write itself (``brief.WRITABLE``)."""
     if type_ in _TEXTS:
         return [_described(type_, {"type": "string", "maxLength": _TEXTS[type_]})]
     if type_ in _PATTERNS:

@@ -9,6 +9,7 @@ from actions.playbook import Playbook
 from actions.policy import Policy
 from actions.replan import Replanner
 from actions.settings import ActSettings
+from actions.spending import ModelSettings
 from actions.tools.tool import Registry
 
 
@@ -20,3 +21,5 @@ class Setup:
     settings: ActSettings = field(default_factory=ActSettings)
     replanner: Replanner | None = None
     """Who is asked for another way when a run cannot go on; None: nobody, it fails."""
+    model: ModelSettings | None = None
+    """A model may be asked for a plan where no playbook fits; None: it is off, and nothing of it is used (law L1)."""

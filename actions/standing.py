@@ -46,8 +46,16 @@ def obey(book: Book, command: Command, now: datetime, setup: Setup) -> Draft:
 
 
 def admits(book: Book, drafts: Sequence[Draft]) -> bool:
-    """May these be written? No intent comes after everything was stopped, whatever was decided just before it."""
-    return not (book.experience.stopped and any(draft.type == "step.intent" for draft in drafts))
+    """May these be written? No intent comes after everything was stopped, and no plan of a model to a proposal that was
+    closed or renewed while it was asked, whatever was decided just before it."""
+    stopped = book.experience.stopped and any(draft.type == "step.intent" for draft in drafts)
+    return not stopped and not any(_is_outdated(book, draft) for draft in drafts)
+
+
+def _is_outdated(book: Book, draft: Draft) -> bool:
+    planning = draft.body.get("planning_over")
+    state = book.proposals.get(draft.stream)
+    return planning is not None and (state is None or state.planning is None or state.planning.id != planning)
 
 
 def is_news_for_all(entry: JournalEntry) -> bool:

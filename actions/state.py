@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from actions.experience import Experience
 from actions.grant import Grant
@@ -12,6 +12,9 @@ from schemas.model import Json
 from schemas.plan import Cause, Plan, Step
 from schemas.trigger import Trigger
 from schemas.value import Value
+
+if TYPE_CHECKING:
+    from actions.rounds import Planning
 
 Phase = Literal[
     "drafted", "needs_input", "offered", "snoozed", "rejected", "expired", "retracted",
@@ -200,6 +203,8 @@ class ProposalState:
     created_at: datetime | None = None
     updated_at: datetime | None = None
     seq: int = 0
+    planning: Planning | None = None
+    """A model is asked for a plan; meanwhile there is nothing to answer."""
     experience: Experience = field(default_factory=Experience, repr=False, compare=False)
     """The owner's, shared by all proposals of a book."""
 

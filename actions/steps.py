@@ -33,6 +33,8 @@ from schemas.trigger import Trigger
 from schemas.value import Integrity, Value
 
 Values = Mapping[str, Value]
+PERSONAL = "you"
+"""The rule of a trigger that is the person's own goal."""
 ASK_FIRST = "the plan says to ask you again before this step"
 """The reason by which a model tightens a gate. It stays on the step, and so does the gate, whatever is judged later."""
 

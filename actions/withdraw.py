@@ -8,7 +8,9 @@ from datetime import datetime
 from actions import reasons
 from actions.book import Book
 from actions.budget import surface
+from actions.content import content
 from actions.journal import Draft
+from actions.planner import expiry
 from actions.setup import Setup
 from actions.state import OPEN, ProposalState
 from schemas.model import Json
@@ -50,6 +52,7 @@ def on_tick(book: Book, now: datetime, setup: Setup) -> list[Draft]:
     drafts: list[Draft] = []
     for state in book.open():
         woken = sum(draft.body.get("surface") == "now" for draft in drafts)
+        drafts += concluded(book, state, now, setup) if state.planning and not _is_over(state, now) else []
         reduced = reasons.overdue(book, state, now, setup) if _is_over(state, now) else None
         drafts += [reduced] if reduced else _expired(state, now) or _woken(book, state, now, setup, woken)
     return drafts
@@ -57,7 +60,23 @@ def on_tick(book: Book, now: datetime, setup: Setup) -> list[Draft]:
 
 def due_times(book: Book) -> Iterator[datetime]:
     for state in book.open():
-        yield from (at for at in (state.expires_at, state.snoozed_until) if at)
+        until = state.planning.until if state.planning else None
+        yield from (at for at in (state.expires_at, state.snoozed_until, until) if at)
+
+
+def concluded(book: Book, state: ProposalState, now: datetime, setup: Setup) -> list[Draft]:
+    """What a model's answers come to, once they come to something: a plan, questions, or what there is without it."""
+    from actions import planning  # with the model off none of it is ever needed
+    from actions.asker import occasion
+
+    assert state.planning is not None
+    move = planning.next_move(state.planning, occasion(state, book), state.slots, now, setup)
+    if not isinstance(move, planning.Over):
+        return []
+    trigger = state.trigger
+    type_, body = content(move.planned, surface(book, trigger, now, setup.settings), expiry(trigger, now))
+    body["planning_over"] = state.planning.id
+    return [Draft(state.id, type_, now, "planner", state.planning.id, body)]
 
 
 def stopping(

@@ -11,9 +11,10 @@ Verb = Literal[
     "pause", "resume", "abort", "retry",
     "remember", "keep", "correct", "forget",
     "stop_everything", "resume_everything", "allow", "revoke",
+    "do",
 ]  # fmt: skip
 """The third line is told to the memory: ``proposal`` is then the word ``memory``; the fourth holds for all proposals:
-``proposal`` is then the word ``standing``."""
+``proposal`` is then the word ``standing``; the last is a goal of the person's own: ``proposal`` is then ``goal``."""
 
 
 class Command(Model):
@@ -25,7 +26,7 @@ class Command(Model):
     confirm {"step"}; answer {"step", "happened", "out"} to a question about an unknown outcome, or answer {"slots":
     {name: value}} to a proposal that needs input; stop {"reason"}; pause {"reason"}; abort
     {"undo", "reason"}; retry {"step"}; remember {"text", "rule", "entity", "events"};
-    keep {"memory"}; correct {"memory", "text" or "value"}; forget {"memory"};
+    keep {"memory"}; do {"goal", "by"}, a day or nothing; correct {"memory", "text" or "value"}; forget {"memory"};
     endorse {"step", "identifiers"}: what was taken out of a gated step's text stays in, and it asks again;
     wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost; stop_everything {"reason"};
     allow {"tool", "to", "cap", "cap_period", "times", "period", "expires_at"}; revoke {"id"}.
