@@ -129,13 +129,17 @@ def _told(memories: Memories, entry: JournalEntry, state: ProposalState) -> None
 
 
 def _remembered(memories: Memories, entry: JournalEntry, state: ProposalState) -> None:
-    """A plan's step that remembers something, once it was seen done; with the labels that its words had."""
+    """A plan's step that remembers something, once it was seen done; with the labels that its words had.
+
+    The policy has refused words from outside; here they are once more no memory. What a service said (a bank's memo,
+    say) is kept for the person to see and never shown to a model.
+    """
     step = state.steps.get(str(entry.body.get("step")))
     planned = state.planned(step.uid) if step else None
     if step is None or planned is None or planned.tool != TOOL or not entry.body.get("seen"):
         return
     integrity = least(*(value.integrity for value in step.args.values()))
-    if integrity not in (Integrity.USER, Integrity.SYSTEM):
+    if integrity == Integrity.UNTRUSTED:
         return
     memory = Memory(
         id=memory_id(memories.owner, "note", Scope(), step.key),

@@ -96,6 +96,8 @@ def for_person(memory: Memory) -> str:
 def for_model(memory: Memory, here: str = "") -> str:
     """The same without a word from outside. ``here``: the other side at hand, which is then called so."""
     entity = memory.scope.entity
+    if memory.code == "note" and memory.integrity not in (Integrity.USER, Integrity.SYSTEM):
+        return f"<note {memory.id[:6]}>"
     if entity and entity == here:
         return _sentence(memory, "this other side")
     if entity and memory.entity_integrity not in (Integrity.USER, Integrity.SYSTEM):

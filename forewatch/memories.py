@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import structlog
 
 from actions.book import Book
 from actions.plain import clean
-from actions.recall import for_person
+from actions.recall import for_model, for_person
 from actions.remembering import STREAM, Memories
 from forewatch.settings import Settings
 from forewatch.storage.memory import MemoryIndex
+from schemas.errors import TransientError
 from schemas.memory import Basis, Memory
 from streams.journal import read_books
 from streams.work import Log
+
+logger = structlog.get_logger(__name__)
+
+FOLLOW_EVERY_S = 2.0
 
 
 async def read_book(log: Log, settings: Settings) -> Book:
@@ -29,8 +38,39 @@ def texts(memories: Iterable[Memory]) -> dict[str, str]:
 def index(settings: Settings, memories: Memories) -> MemoryIndex:
     """The index of the home, brought up to what the fold says. Blocks."""
     found = MemoryIndex(settings.home)
-    found.sync(texts(memories))
+    found.sync(texts(memories), {memory.id: for_model(memory) for memory in memories})
     return found
+
+
+class Notes:
+    """The port of the memory's tools: the index of the home, off the event loop."""
+
+    def __init__(self, home: Path) -> None:
+        self._index = MemoryIndex(home)
+
+    async def recall(self, words: str, limit: int) -> list[str]:
+        return await asyncio.to_thread(lambda: self._index.lines(self._index.search(words, limit)))
+
+    async def keep(self, key: str, memory: str, text: str) -> None:
+        await asyncio.to_thread(self._index.keep, key, memory, text)
+
+    async def kept(self, key: str) -> str | None:
+        return await asyncio.to_thread(self._index.kept, key)
+
+
+async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]]) -> None:
+    """For ever: the index follows what a running service learns, so that plans find it."""
+    seen = -1
+    while True:
+        book = next((book for book in books() if book.owner == settings.owner), None)
+        if book is not None and book.memory.revision != seen:
+            seen = book.memory.revision
+            try:
+                await asyncio.to_thread(index, settings, book.memory)
+            except TransientError as error:
+                logger.warning("the memory's index is behind", action="memory_behind", error=str(error))
+                seen = -1
+        await asyncio.sleep(FOLLOW_EVERY_S)
 
 
 def documents(book: Book, memories: Iterable[Memory]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ import uvicorn
 
 from forewatch.api import create_api
 from forewatch.erase import finish
+from forewatch.memories import keep_index
 from forewatch.settings import Settings
 from forewatch.wiring import Service, build
 from schemas.clock import SystemClock
@@ -83,6 +84,7 @@ async def _until_stopped(service: Service, on_ready: Callable[[], None]) -> None
             asyncio.ensure_future(service.watchers.run()),
             asyncio.ensure_future(service.reloader.run()),
             asyncio.ensure_future(service.watchdog.run()),
+            asyncio.ensure_future(keep_index(service.settings, service.act.books)),
         )
 
 

@@ -14,6 +14,7 @@ from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileW
 from actions.tools.history import HistoryQuery
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
+from actions.tools.memory import MemoryRecall, MemoryRemember
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
 from actions.tools.send import MailReply, MailSend
@@ -24,6 +25,7 @@ from actions.tools.unsubscribe import MailUnsubscribe
 from actions.tools.wait import WaitUntil
 from actions.tools.web import Hosts, WebGet, WebSubmit
 from actions.tools.wire import Reply
+from forewatch.memories import Notes
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
@@ -70,6 +72,8 @@ def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) 
         DocumentWrite(settings.place("documents")),
         FileDiscard(settings.place("documents")),
         HistoryQuery(_History(settings)),
+        MemoryRecall(Notes(settings.home)),
+        MemoryRemember(Notes(settings.home), settings.owner),
         WaitUntil(),
         *_files(settings),
         *_payments(settings, clock),

@@ -44,6 +44,8 @@ class Lineage:
     target: str
     """An account, or what ``event_target`` or ``note_target`` gives."""
     ids: set[str] = field(default_factory=set)
+    things: set[tuple[str, str]] = field(default_factory=set)
+    """Account and subject of what goes in all its versions, where no whole account does."""
     proposals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     """Idempotency keys of what erased runs did: names of the files they left with us."""
@@ -56,10 +58,11 @@ class Lineage:
     def trace_events(self, records: Iterable[Written]) -> None:
         names: set[str] = set()
         others: set[str] = set()
-        events = [decode_event(record.value) for record in records if record.value is not None]
-        is_own = self._belongs(events)
-        for event in events:
-            mine = is_own(event)
+        for record in records:
+            if record.value is None:
+                continue
+            event = decode_event(record.value)
+            mine = self._is_own(event)
             (names if mine else others).update(names_of(event))
             if mine:
                 self.ids.add(event.id)
@@ -67,13 +70,14 @@ class Lineage:
                     self.ids.add(event.record)
         self.ids |= names - others
 
-    def _belongs(self, events: Iterable[Event]) -> Callable[[Event], bool]:
-        """An account's own, or every version of the one thing."""
-        if self.account:
-            return lambda event: event.account == self.account
+    def find_thing(self, records: Iterable[Written]) -> None:
+        """What the one event tells of; before ``trace_events``."""
         wanted = self.target.removeprefix("event:")
-        things = {(event.account, event.subject) for event in events if event.id == wanted}
-        return lambda event: (event.account, event.subject) in things
+        events = (decode_event(record.value) for record in records if record.value is not None)
+        self.things |= {(event.account, event.subject) for event in events if event.id == wanted}
+
+    def _is_own(self, event: Event) -> bool:
+        return event.account == self.account if self.account else (event.account, event.subject) in self.things
 
     def trace_signals(self, records: Iterable[Written]) -> None:
         """A trigger that rests on an erased event goes, and so does whatever names that trigger."""
@@ -143,6 +147,8 @@ def erase_from_log(broker: Broker, target: str, note: Callable[[Lineage], None] 
     with rewriter(broker, target) as found:
         lineage = Lineage(target)
         if not found.is_decided:
+            if target.startswith("event:"):
+                lineage.find_thing(found.read(topics.EVENTS))
             lineage.trace_events(found.read(topics.EVENTS))
             lineage.trace_signals(found.read(topics.TRIGGERS))
             lineage.trace_journal(found.read(topics.JOURNAL))

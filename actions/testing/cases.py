@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from actions.testing.desk import Desk
-from actions.testing.laws import KEY, OTHER, Case
+from actions.testing.laws import KEY, OTHER, Case, nothing
 from actions.testing.mailbox import Mail
 from actions.testing.web import page
 from actions.tools.placed import Placed
@@ -152,6 +152,8 @@ CASES: Mapping[str, Case] = {
     ),
     "wait.until": Case.of(until="2025-03-04T09:00:00+00:00"),
     "history.query": Case.of(sql="SELECT 1"),
+    "memory.recall": Case.of(query="dentist"),
+    "memory.remember": Case.of(nothing, lambda desk: desk.notes.notes.clear(), text="Never call before nine."),
     "mail.draft": Case.of(
         lambda desk: None,
         lambda desk: shutil.rmtree(desk.drafts / "cur"),

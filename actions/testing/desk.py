@@ -8,6 +8,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from actions.testing.mailbox import MemoryMailboxes
+from actions.testing.notes import MemoryNotes
 from actions.testing.web import MemoryWeb
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
@@ -15,6 +16,7 @@ from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileW
 from actions.tools.history import HistoryQuery
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
+from actions.tools.memory import MemoryRecall, MemoryRemember
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
 from actions.tools.send import MailReply, MailSend
@@ -50,6 +52,7 @@ class Desk:
     history: MemoryHistory = field(default_factory=MemoryHistory)
     mail: MemoryMailboxes = field(default_factory=MemoryMailboxes)
     web: MemoryWeb = field(default_factory=MemoryWeb)
+    notes: MemoryNotes = field(default_factory=MemoryNotes)
 
     @property
     def outbox(self) -> Path:
@@ -75,7 +78,7 @@ class Desk:
     def world(self) -> object:
         """Everything that a tool can change; equal as long as nothing did."""
         files = {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
-        return copy.deepcopy((files, self.mail.box, self.web.posted))
+        return copy.deepcopy((files, self.mail.box, self.web.posted, self.notes.notes))
 
     def registry(self) -> Registry:
         calendar = CalendarFile(self.calendar, self.zone)
@@ -89,6 +92,8 @@ class Desk:
                 *self._files(),
                 *self._mail(),
                 HistoryQuery(self.history),
+                MemoryRecall(self.notes),
+                MemoryRemember(self.notes, "ann"),
                 WaitUntil(),
             ]
         )

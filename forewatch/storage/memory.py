@@ -15,9 +15,9 @@ from schemas.errors import TransientError
 
 NAME = "memory.db"
 
-_VERSION = 1  # of the tables below; another one found on disk means: make the index again
+_VERSION = 2  # of the tables below; another one found on disk means: make the index again
 _TABLES = f"""
-CREATE TABLE memory (id TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE memory (id TEXT PRIMARY KEY, text TEXT NOT NULL, plain TEXT NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5 (id UNINDEXED, text, tokenize = 'porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE parts USING fts5 (id UNINDEXED, text, tokenize = 'trigram');
 CREATE TABLE vector (id TEXT, model TEXT, numbers BLOB, PRIMARY KEY (id, model));
@@ -48,17 +48,21 @@ class MemoryIndex:
     def __init__(self, home: Path) -> None:
         self._path = home / NAME
 
-    def sync(self, texts: Mapping[str, str]) -> None:
-        """Make the index say exactly this, by id. What went is scrubbed from the file before this returns."""
+    def sync(self, texts: Mapping[str, str], plain: Mapping[str, str] | None = None) -> None:
+        """Make the index say exactly this, by id. What went is scrubbed from the file before this returns.
+
+        ``plain``: the same for a model, without a word from outside; it is not searched.
+        """
+        wanted = {id_: (text, (plain or texts)[id_]) for id_, text in texts.items()}
         with self._open() as db, _transaction(db):
-            known = dict(db.execute("SELECT id, text FROM memory"))
-            gone = [id_ for id_, text in known.items() if texts.get(id_) != text]
+            known = {id_: (text, line) for id_, text, line in db.execute("SELECT id, text, plain FROM memory")}
+            gone = [id_ for id_, said in known.items() if wanted.get(id_) != said]
             for id_ in gone:
                 _remove(db, id_)
             db.executemany("DELETE FROM kept WHERE memory = ?", [(id_,) for id_ in gone if id_ not in texts])
-            for id_, text in texts.items():
-                if known.get(id_) != text:
-                    _add(db, id_, text)
+            for id_, said in wanted.items():
+                if known.get(id_) != said:
+                    _add(db, id_, *said)
             if gone:
                 for table in ("words", "parts"):
                     db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
@@ -74,6 +78,14 @@ class MemoryIndex:
             if longer:
                 found += _hits(db, "parts", " OR ".join(longer), limit)
         return list(dict.fromkeys(found))[:limit]
+
+    def lines(self, ids: Sequence[str]) -> list[str]:
+        """What a model may read of these, in their order."""
+        if not self._path.exists():
+            return []
+        with self._open() as db:
+            found = dict(db.execute("SELECT id, plain FROM memory"))
+        return [found[id_] for id_ in ids if id_ in found]
 
     # -- vectors, where a server gives them
 
@@ -166,8 +178,8 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _add(db: sqlite3.Connection, id_: str, text: str) -> None:
-    db.execute("INSERT OR REPLACE INTO memory VALUES (?, ?)", (id_, text))
+def _add(db: sqlite3.Connection, id_: str, text: str, plain: str) -> None:
+    db.execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (id_, text, plain))
     db.execute("INSERT INTO words VALUES (?, ?)", (id_, text))
     db.execute("INSERT INTO parts VALUES (?, ?)", (id_, " ".join(_folded(text))))
 
