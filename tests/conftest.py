@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from actions.isolation.sandbox import Mode
 from tests.order import longest_first
@@ -11,6 +12,13 @@ from tests.peers.bwrap import bwrap
 from tests.peers.mcp_servers import Servers, mcp_servers
 from tests.peers.oidc import Oidc, oidc
 from tests.peers.process import provided
+
+
+@pytest.fixture(autouse=True)
+def logging_of_its_own() -> Iterator[None]:
+    """A command that a test calls in this process sets up logging for the whole process: not for the tests after it."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

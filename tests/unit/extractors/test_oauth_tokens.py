@@ -56,7 +56,7 @@ class Desk:
         return replace(made, **self.changes)
 
     async def token(self, refused: str = "") -> str:
-        limits = Limits(connect_s=2, read_s=2, total_s=5)
+        limits = Limits(connect_s=30, read_s=30, total_s=60)
         async with Http(self.clock.now, allow_private=True, limits=limits) as http:
             return await self.manager(http).token(refused)
 
