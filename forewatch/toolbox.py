@@ -6,7 +6,8 @@ What is not set up is not offered: no folders, no file tools; no account of your
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
@@ -14,11 +15,14 @@ from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileW
 from actions.tools.history import HistoryQuery
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
+from actions.tools.meetings import INVITE, RESCHEDULE, MeetingAnswer, MeetingCancel, MeetingCreate, MeetingMove
 from actions.tools.memory import MemoryRecall, MemoryRemember
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
 from actions.tools.send import MailReply, MailSend
 from actions.tools.sort import MailLabel, MailMove
+from actions.tools.tasks import TaskCreate, TaskMark
+from actions.tools.times import MeetingTimes
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
 from actions.tools.unsubscribe import MailUnsubscribe
@@ -30,6 +34,7 @@ from forewatch.outgoing.accounts import Outgoing
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
 from schemas.clock import Clock
+from schemas.errors import ConfigError, Refused, StepFailed
 from schemas.model import Json
 
 
@@ -42,6 +47,24 @@ class _History:
     async def rows(self, sql: str, limit: int) -> list[list[Json]]:
         table = await asyncio.to_thread(self._query.page, sql, limit)
         return table.rows
+
+
+class _Busy:
+    """By the newest version of each entry that the history holds, of all calendars."""
+
+    def __init__(self, history: _History) -> None:
+        self._history = history
+
+    async def busy(self, start: datetime, end: datetime) -> Sequence[tuple[datetime, datetime]]:
+        try:
+            rows = await self._history.rows(_TAKEN.format(start=start.isoformat(), end=end.isoformat()), 1000)
+        except (Refused, ConfigError) as error:
+            raise StepFailed(error.message, code="invalid") from error
+        return [(datetime.fromisoformat(str(began)), datetime.fromisoformat(str(ended))) for began, ended in rows]
+
+
+_TAKEN = """SELECT starts_at, ends_at FROM calendar WHERE kind <> 'calendar.cancelled' AND NOT all_day
+AND NOT coalesce(transparent, false) AND starts_at < TIMESTAMPTZ '{end}' AND ends_at > TIMESTAMPTZ '{start}'"""
 
 
 class _PublicWeb:
@@ -81,7 +104,8 @@ def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) 
     ]
     if outgoing is None:
         return Registry(tools)
-    return Registry([*tools, *_mail(settings, clock, outgoing)], is_offered=outgoing.offers)
+    tools += [*_mail(settings, clock, outgoing), *_calendar(settings, clock, outgoing)]
+    return Registry(tools, is_offered=outgoing.offers)
 
 
 def _tree(settings: Settings) -> Tree:
@@ -98,6 +122,15 @@ def _mail(settings: Settings, clock: Clock, outgoing: Outgoing) -> Iterator[Tool
     yield from (MailSend(outgoing, tree, clock), MailReply(outgoing, tree, clock))
     yield from (MailLabel(outgoing, kept), MailMove(outgoing, kept))
     yield MailUnsubscribe(outgoing, _PublicWeb(clock), kept)
+
+
+def _calendar(settings: Settings, clock: Clock, outgoing: Outgoing) -> Iterator[Tool]:
+    kept = _kept(settings)
+    yield from (MeetingCreate(outgoing), MeetingCreate(outgoing, INVITE))
+    yield from (MeetingMove(outgoing, kept), MeetingMove(outgoing, kept, RESCHEDULE))
+    yield from (MeetingCancel(outgoing, kept), MeetingAnswer(outgoing, kept))
+    yield MeetingTimes(_Busy(_History(settings)), settings.zone, clock)
+    yield from (TaskCreate(outgoing), TaskMark(outgoing, kept))
 
 
 def _web(settings: Settings, clock: Clock) -> Iterator[Tool]:

@@ -128,7 +128,7 @@ async def build(settings: Settings, clock: Clock, rng: random.Random) -> Service
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     connectors = registry.Connectors()
     credentials = Credentials(settings, clock, connectors)
-    outgoing = Outgoing(credentials.open, clock.now)
+    outgoing = Outgoing(credentials.open, clock, settings.zone)
     setup = build_setup(settings, clock, outgoing)
     rule_set = load_rules(settings, setup)
     log = await open_settings_log(settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from actions.testing.desk import Desk
 from actions.testing.laws import KEY, OTHER, Case, nothing
 from actions.testing.mailbox import Mail
 from actions.testing.web import page
+from actions.tools.agenda import Meeting, Task
 from actions.tools.placed import Placed
 from schemas import ids
 
@@ -128,7 +130,53 @@ def _has_form_page(desk: Desk) -> None:
     desk.web.pages["https://office.example.org/form"] = page("<p>Thank you,<br>we have <b>received</b> it.</p>")
 
 
+def _at(hour: int) -> datetime:
+    return datetime(2025, 3, 20, hour, tzinfo=UTC)
+
+
+def _has_meetings(desk: Desk) -> None:
+    """One of the owner's own, one with a guest, and one that somebody else called."""
+    desk.agendas.calendar.meetings = {
+        "own": Meeting("own", "Dentist", _at(9), _at(10)),
+        "ours": Meeting("ours", "Review", _at(11), _at(12), ("ada@example.org",)),
+        "theirs": Meeting("theirs", "Town hall", _at(13), _at(14), (), "tentative", False),
+    }
+
+
+def _no_meetings(desk: Desk) -> None:
+    desk.agendas.calendar.meetings = {}
+
+
+def _has_task(desk: Desk) -> None:
+    desk.agendas.list.held = {"bins": Task("bins", "Put the bins out", "needs-action")}
+
+
+def _no_tasks(desk: Desk) -> None:
+    desk.agendas.list.held = {}
+
+
 CASES: Mapping[str, Case] = {
+    "meeting.create": Case.of(
+        _has_meetings, _no_meetings, title="Renew the licence", start="2025-03-20T15:00:00+01:00"
+    ),
+    "meeting.invite": Case.of(
+        _has_meetings,
+        _no_meetings,
+        title="Review",
+        start="2025-03-20T15:00:00+01:00",
+        minutes=45,
+        guest="ada@example.org",
+        guest__second="bo@example.org",
+    ),
+    "meeting.move": Case.of(_has_meetings, _has_meetings, event_id="own", start="2025-03-21T08:00:00+00:00"),
+    "meeting.reschedule": Case.of(_has_meetings, _has_meetings, event_id="ours", start="2025-03-21T08:00:00+00:00"),
+    "meeting.cancel": Case.of(_has_meetings, _has_meetings, event_id="ours"),
+    "meeting.answer": Case.of(_has_meetings, _has_meetings, event_id="theirs", answer="accepted"),
+    "meeting.times": Case.of(
+        _has_meetings, minutes=60, earliest="2025-03-20T08:00:00+00:00", latest="2025-03-22T08:00:00+00:00"
+    ),
+    "task.create": Case.of(_has_task, _no_tasks, title="Call the office", due="2025-03-20", note="before noon"),
+    "task.mark": Case.of(_has_task, _has_task, task_id="bins", status="completed"),
     "mail.send": Case(
         lambda desk: {
             "to": "office@example.org",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from actions.testing.agenda import MemoryAgendas
 from actions.testing.mailbox import MemoryMailboxes
 from actions.testing.notes import MemoryNotes
 from actions.testing.web import MemoryWeb
@@ -16,11 +17,14 @@ from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileW
 from actions.tools.history import HistoryQuery
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
+from actions.tools.meetings import INVITE, RESCHEDULE, MeetingAnswer, MeetingCancel, MeetingCreate, MeetingMove
 from actions.tools.memory import MemoryRecall, MemoryRemember
 from actions.tools.notify import Notify
 from actions.tools.payments import Payer, PaymentFile, PaymentQr
 from actions.tools.send import MailReply, MailSend
 from actions.tools.sort import MailLabel, MailMove
+from actions.tools.tasks import TaskCreate, TaskMark
+from actions.tools.times import MeetingTimes
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
 from actions.tools.unsubscribe import MailUnsubscribe
@@ -53,6 +57,7 @@ class Desk:
     mail: MemoryMailboxes = field(default_factory=MemoryMailboxes)
     web: MemoryWeb = field(default_factory=MemoryWeb)
     notes: MemoryNotes = field(default_factory=MemoryNotes)
+    agendas: MemoryAgendas = field(default_factory=MemoryAgendas)
 
     @property
     def outbox(self) -> Path:
@@ -78,7 +83,8 @@ class Desk:
     def world(self) -> object:
         """Everything that a tool can change; equal as long as nothing did."""
         files = {str(path): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
-        return copy.deepcopy((files, self.mail.box, self.web.posted, self.notes.notes))
+        provided = (self.mail.box, self.web.posted, self.agendas.calendar, self.agendas.list, self.notes.notes)
+        return copy.deepcopy((files, provided))
 
     def registry(self) -> Registry:
         calendar = CalendarFile(self.calendar, self.zone)
@@ -91,6 +97,7 @@ class Desk:
                 DocumentWrite(self.documents),
                 *self._files(),
                 *self._mail(),
+                *self._agenda(),
                 HistoryQuery(self.history),
                 MemoryRecall(self.notes),
                 MemoryRemember(self.notes, "ann"),
@@ -120,4 +127,18 @@ class Desk:
             MailUnsubscribe(self.mail, self.web, kept),
             WebGet(self.web, hosts),
             WebSubmit(self.web, hosts, kept),
+        ]
+
+    def _agenda(self) -> list[Tool]:
+        kept = Kept(self.root / "effects")
+        return [
+            MeetingCreate(self.agendas),
+            MeetingCreate(self.agendas, INVITE),
+            MeetingMove(self.agendas, kept),
+            MeetingMove(self.agendas, kept, RESCHEDULE),
+            MeetingCancel(self.agendas, kept),
+            MeetingAnswer(self.agendas, kept),
+            MeetingTimes(self.agendas, self.zone, self.clock),
+            TaskCreate(self.agendas),
+            TaskMark(self.agendas, kept),
         ]

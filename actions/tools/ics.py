@@ -11,13 +11,16 @@ from schemas.errors import StepFailed
 
 _END = re.compile(r"^END:VCALENDAR[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _FOLD = re.compile(r"\r?\n[ \t]")
-_BLOCK = re.compile(r"^BEGIN:VEVENT[ \t]*\r?\n.*?^END:VEVENT[ \t]*\r?\n", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+_BLOCKS = {
+    name: re.compile(rf"^BEGIN:{name}[ \t]*\r?\n.*?^END:{name}[ \t]*\r?\n", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    for name in ("VEVENT", "VTODO")
+}
 EMPTY = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Forewatch//EN\r\nEND:VCALENDAR\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One VEVENT: where it stands in the text, and its unfolded properties, outermost level only."""
+    """One VEVENT or VTODO: where it stands in the text, and its unfolded properties, outermost level only."""
 
     start: int
     end: int
@@ -31,23 +34,23 @@ class Block:
         return self.value(name) is not None
 
 
-def blocks(text: str) -> list[Block]:
-    return [Block(m.start(), m.end(), tuple(_properties(m[0]))) for m in _BLOCK.finditer(text)]
+def blocks(text: str, component: str = "VEVENT") -> list[Block]:
+    return [Block(m.start(), m.end(), tuple(_properties(m[0]))) for m in _BLOCKS[component].finditer(text)]
 
 
 def with_value(text: str, name: str, value: str) -> list[Block]:
     return [block for block in blocks(text) if block.value(name) == value]
 
 
-def inserted(text: str, lines: list[str]) -> str:
-    """A VEVENT of these content lines before the end of the calendar. StepFailed for what is no calendar."""
+def inserted(text: str, lines: list[str], component: str = "VEVENT") -> str:
+    """A component of these content lines before the end of the calendar. StepFailed for what is no calendar."""
     ends = list(_END.finditer(text))
     if not ends:
         raise StepFailed(
             "the file is not an iCalendar file", code="invalid", remedy="point the setting at an .ics file"
         )
     newline = _newline(text)
-    event = newline.join(fold(line, newline) for line in ["BEGIN:VEVENT", *lines, "END:VEVENT"]) + newline
+    event = newline.join(fold(line, newline) for line in [f"BEGIN:{component}", *lines, f"END:{component}"]) + newline
     at = ends[-1].start()
     return text[:at] + event + text[at:]
 
@@ -68,6 +71,53 @@ def with_properties(text: str, block: Block, changes: dict[str, str]) -> str:
         else:
             kept.append(raw)
     return text[: block.start] + "".join(kept) + text[block.end :]
+
+
+def without(text: str, block: Block, *names: str) -> str:
+    """The text with these properties of one event left out."""
+    kept: list[str] = []
+    depth = 0
+    for raw in _raw_lines(text[block.start : block.end]):
+        name = re.split("[:;]", raw, maxsplit=1)[0].strip().upper()
+        depth += {"BEGIN": 1, "END": -1}.get(name, 0)
+        if depth != 1 or name not in names:
+            kept.append(raw)
+    return text[: block.start] + "".join(kept) + text[block.end :]
+
+
+def with_attendee(text: str, block: Block, address: str, answer: str) -> str:
+    """The text with the PARTSTAT of this attendee changed; their RSVP goes, every other byte stays."""
+    newline = _newline(text)
+    kept: list[str] = []
+    for raw in _raw_lines(text[block.start : block.end]):
+        line = _FOLD.sub("", raw).rstrip("\r\n")
+        head, _, value = _split(line)
+        name, *params = _parameters(head)
+        if name.strip().upper() == "ATTENDEE" and value.strip().lower() == f"mailto:{address.lower()}":
+            params = [each for each in params if each.partition("=")[0].upper() not in ("PARTSTAT", "RSVP")]
+            line = ";".join([name, *params, f"PARTSTAT={answer.upper()}"]) + f":{value}"
+            raw = fold(line, newline) + newline
+        kept.append(raw)
+    return text[: block.start] + "".join(kept) + text[block.end :]
+
+
+def _parameters(head: str) -> list[str]:
+    """At the semicolons that are not inside of a quoted value."""
+    return re.split(r";(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", head)
+
+
+def unescaped(text: str) -> str:
+    """The reverse of ``escaped``."""
+    return re.sub(r"\\(.)", lambda match: "\n" if match[1] in "nN" else match[1], text)
+
+
+def parameter(params: str, name: str) -> str:
+    """Of ``;NAME=value;...``; "" where it is not there."""
+    for each in _parameters(params)[1:]:
+        found, _, value = each.partition("=")
+        if found.strip().upper() == name:
+            return value.strip().strip('"')
+    return ""
 
 
 def instant(params: str, value: str, floating: ZoneInfo) -> datetime:
@@ -187,3 +237,16 @@ def _zone(params: str) -> ZoneInfo | None:
         return ZoneInfo(found[1]) if found else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
+
+
+_DURATION = re.compile(r"([+-])?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+
+
+def duration(value: str) -> timedelta:
+    """DURATION of RFC 5545, 3.3.6; nothing for what is none."""
+    found = _DURATION.fullmatch(value.strip().upper())
+    if found is None:
+        return timedelta()
+    weeks, days, hours, minutes, seconds = (int(each or 0) for each in found.groups()[1:])
+    length = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    return -length if found[1] == "-" else length

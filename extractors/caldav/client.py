@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import httpx
 
@@ -62,6 +62,26 @@ class Dav:
                 raise TransientError(f"{url.host} redirects to nowhere")
             url = joined(answer.url, location)
         raise TransientError(f"{url.host} redirects more than {_REDIRECTS_CAP} times")
+
+    async def change(
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        passing: Collection[int] = (),
+    ) -> Answer:
+        """For tools alone: a poll changes nothing. No redirect is followed."""
+        self._check(url)
+        return await self._access.http.send(
+            method,
+            url,
+            headers=headers,
+            content=content,
+            auth=None if self._config.provider else self._basic(),
+            bearer=self._access.token if self._config.provider else None,
+            passing=passing,
+        )
 
     def trusts(self, url: httpx.URL) -> bool:
         if origin(url) == origin(self._start):

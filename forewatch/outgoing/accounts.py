@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ValidationError
 
+from actions.tools.agenda import Agenda, TaskList
 from actions.tools.mailbox import Mailbox, only
 from actions.tools.tool import Manifest
 from extractors.connector import Access
 from schemas.account import AccountState, Permission
+from schemas.clock import Clock
 from schemas.errors import AuthError, StepFailed
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 FAMILIES = {
     "mail": ("imap", "gmail", "graph_mail"),
     "calendar": ("caldav", "google_calendar", "graph_calendar"),
+    "tasks": ("caldav",),
 }
 """The connectors whose accounts can give what a tool's scope names: ``mail:send`` is given by one of the mail ones."""
 
@@ -40,9 +44,10 @@ class Outgoing:
     the next call, and an approval that rests on it does nothing.
     """
 
-    def __init__(self, enter: Entry, now: Callable[[], datetime], door: Door | None = None) -> None:
+    def __init__(self, enter: Entry, clock: Clock, zone: ZoneInfo, door: Door | None = None) -> None:
         self._enter = enter
-        self._now = now
+        self._clock = clock
+        self._zone = zone
         self._door = door
         self.accounts: Callable[[], Iterable[AccountState]] = tuple
         self.refresh: Callable[[], Awaitable[None]] = _nothing
@@ -62,8 +67,22 @@ class Outgoing:
     async def open(self, account: str, permission: Permission) -> AsyncIterator[Mailbox]:
         """A ``Mailboxes.open``."""
         chosen = await self.chosen("mail", account, permission)
-        async with self._enter(chosen, True) as access, mailbox(chosen, access, self._now, self._door) as box:
+        async with self._enter(chosen, True) as access, mailbox(chosen, access, self._clock.now, self._door) as box:
             yield box
+
+    @asynccontextmanager
+    async def agenda(self, account: str) -> AsyncIterator[Agenda]:
+        """An ``Agendas.agenda``."""
+        chosen = await self.chosen("calendar", account, "write")
+        async with self._enter(chosen, True) as access:
+            yield agenda(chosen, access, self._clock, self._zone)
+
+    @asynccontextmanager
+    async def tasks(self, account: str) -> AsyncIterator[TaskList]:
+        """An ``Agendas.tasks``."""
+        chosen = await self.chosen("tasks", account, "write")
+        async with self._enter(chosen, True) as access:
+            yield tasks(chosen, access, self._clock)
 
     async def chosen(self, family: str, account: str, permission: Permission) -> AccountState:
         """StepFailed, with what to do, where none or several may be meant."""
@@ -115,6 +134,40 @@ async def _by_api(account: AccountState, access: Access, now: Callable[[], datet
         http = AccountHttp(access, settings.base_url, now)
         return GraphMailbox(http, await graph_address(http, settings.addresses))
     raise StepFailed(f"account {account.id} has no mailbox", code="invalid")
+
+
+def agenda(account: AccountState, access: Access, clock: Clock, zone: ZoneInfo) -> Agenda:
+    """The calendar of one account, as its connector's provider has it."""
+    from forewatch.outgoing.http import AccountHttp
+
+    if account.connector == "caldav":
+        from actions.tools.caldav import CaldavAgenda
+        from extractors.caldav.config import CaldavConfig
+        from forewatch.outgoing.dav import AccountDav
+
+        config = settings_of(CaldavConfig, account)
+        own = config.addresses or ((config.username,) if "@" in config.username else ())
+        return CaldavAgenda(AccountDav(config, access, clock.now), zone, own, clock)
+    if account.connector == "google_calendar":
+        from actions.tools.google_calendar import GoogleAgenda
+        from extractors.google_calendar.config import GoogleCalendarConfig
+
+        base = settings_of(GoogleCalendarConfig, account).base_url
+        return GoogleAgenda(AccountHttp(access, base, clock.now), zone)
+    if account.connector == "graph_calendar":
+        from actions.tools.graph_calendar import GraphAgenda
+        from extractors.graph_calendar.config import GraphCalendarConfig
+
+        return GraphAgenda(AccountHttp(access, settings_of(GraphCalendarConfig, account).base_url, clock.now))
+    raise StepFailed(f"account {account.id} has no calendar", code="invalid")
+
+
+def tasks(account: AccountState, access: Access, clock: Clock) -> TaskList:
+    from actions.tools.caldav import CaldavTasks
+    from extractors.caldav.config import CaldavConfig
+    from forewatch.outgoing.dav import AccountDav
+
+    return CaldavTasks(AccountDav(settings_of(CaldavConfig, account), access, clock.now), clock)
 
 
 T = TypeVar("T", bound=BaseModel)

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -55,7 +56,7 @@ class Person:
             {"id": "home", "owner": "me", "connector": "imap", "created_at": NOW, "allow": allow}
             | {"config": {**place, **more}}
         )
-        self.outgoing = Outgoing(self._enter, lambda: NOW, Door(read_s=20))
+        self.outgoing = Outgoing(self._enter, ManualClock(NOW), ZoneInfo("Europe/Berlin"), Door(read_s=20))
         self.outgoing.accounts = lambda: [self.account]
         clock, kept = ManualClock(NOW), Kept(folder / "effects")
         tree = Tree([folder])
