@@ -91,6 +91,7 @@ class JournalMeter:
             "sha256": hashlib.sha256(as_sent(request.body)).hexdigest(),
             "request": request.body,
             "withheld": [dict(asdict(item)) for item in self.brief.withheld],
+            "memories": [memory.id for memory in self.brief.remembered.memories],
             "prompt_tokens": request.prompt_tokens,
             "max_tokens": request.max_tokens,
             "cost": str(cost),

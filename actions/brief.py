@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from actions import matching, nominal, slots
 from actions.playbook import Playbook
+from actions.recall import Recalled, by_words, recall
 from actions.setup import Setup
 from actions.steps import PERSONAL, Occasion
 from actions.tools.tool import Manifest
@@ -24,6 +25,8 @@ from schemas.value import Integrity, Value, least
 MAX_TOOLS = 12
 MAX_FACTS = 40
 MAX_EVIDENCE = 8
+MAX_REMEMBERED = 400
+"""Tokens of what is remembered."""
 _ALWAYS = ("notify", "wait.until")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,4}")
 _UNWRITABLE: frozenset[str] = frozenset({"command", "identity"})
@@ -64,6 +67,8 @@ class Brief:
     """The goal is the person's own, so what it says is theirs."""
     may_ask: bool = True
     withheld: tuple[Withheld, ...] = field(default=())
+    remembered: Recalled = field(default_factory=Recalled)
+    """What fits of the owner's memory; not a word of it came from outside."""
 
     def manifest(self, tool: str) -> Manifest | None:
         return next((m for m in self.tools if m.name == tool), None)
@@ -95,6 +100,14 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
         is_personal=trigger.rule == PERSONAL,
         may_ask=not given,
         withheld=tuple(withheld) + _untold(facts, told),
+        remembered=_remembered(occasion, goal),
+    )
+
+
+def _remembered(occasion: Occasion, goal: str) -> Recalled:
+    known = occasion.memory
+    return (
+        recall(known, goal, MAX_REMEMBERED, trigger=occasion.trigger, search=by_words(known)) if known else Recalled()
     )
 
 

@@ -43,6 +43,8 @@ def _nothing_of(memories: Memories, entry: JournalEntry, state: ProposalState) -
 
 def _edited(memories: Memories, entry: JournalEntry, state: ProposalState) -> None:
     """The arguments that this very command gave; what came from elsewhere is nobody's preference."""
+    if not _is_person(entry):
+        return  # a replan is no act of the person
     memories.end_row("ignored", state)
     memories.end_row("unchanged", state)
     for step in Plan.model_validate(entry.body["plan"]).steps:
@@ -117,7 +119,7 @@ def _expired(memories: Memories, entry: JournalEntry, state: ProposalState) -> N
 
 
 def _went_wrong(memories: Memories, entry: JournalEntry, state: ProposalState) -> None:
-    """After a bad end, or a Stop, a row of approvals counts for nothing."""
+    """After a bad end, a Stop, an undo or a "that was wrong", a row of approvals counts for nothing."""
     if entry.type != "run.done" or entry.body.get("unseen"):
         memories.end_row("unchanged", state)
 
@@ -163,6 +165,7 @@ def note_text(text: str) -> str:
 
 _ACTS: dict[EntryType, Callable[[Memories, JournalEntry, ProposalState], None]] = {
     "proposal.edited": _edited,
+    "plan.revised": _edited,
     "proposal.offered": _answered,
     "proposal.needs_input": _answered,
     "proposal.rejected": _rejected,
@@ -172,6 +175,8 @@ _ACTS: dict[EntryType, Callable[[Memories, JournalEntry, ProposalState], None]] 
     "run.done": _went_wrong,
     "run.failed": _went_wrong,
     "run.stopping": _went_wrong,
+    "run.undoing": _went_wrong,
+    "step.wrong": _went_wrong,
     "step.verified": _remembered,
     "note": _told,
 }

@@ -76,6 +76,9 @@ def _task(brief: Brief) -> str:
     lines = [f"Goal: {brief.goal}", f"Today: {brief.today.isoformat()}", "Facts:"]
     lines += [f"- {name}: {value.type}{_said(brief.told, name)}" for name, value in brief.facts.items()]
     lines += [f"Evidence: {', '.join(f'{handle} ({kind})' for handle, kind in brief.kinds.items()) or 'none'}"]
+    lines += (
+        ["Known of the owner:", *(f"- {line}" for line in brief.remembered.lines)] if brief.remembered.lines else []
+    )
     return "\n".join(lines)
 
 

@@ -6,9 +6,11 @@ is mostly what a sender called himself (law L4).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from actions.matching import terms
 from actions.memory import Cost, shown, tokens
 from actions.plain import clean
 from actions.remembering import Memories, entity_of
@@ -19,6 +21,8 @@ from schemas.value import Integrity
 
 Search = Callable[[str], Sequence[str]]
 """Ids of memories for some words, the best first: full text, or vectors where a server gives them."""
+_STEM = 5
+"""Letters of a word that count when words are compared without an index."""
 MOST = 12
 """Memories that one recall gives at most."""
 
@@ -61,6 +65,23 @@ def recall(
             taken.append(memory)
             lines.append(line)
     return Recalled(tuple(taken), tuple(lines), len(found) - len(taken))
+
+
+def by_words(memories: Memories) -> Search:
+    """Words in common, the rare ones weighing more, and endings left aside: for where there is no index at hand."""
+    texts = {memory.id: _stems(for_person(memory)) for memory in memories}
+    frequency = Counter(word for words in texts.values() for word in words)
+
+    def search(query: str) -> list[str]:
+        asked = _stems(query)
+        scores = {id_: sum(1 / frequency[word] for word in asked & words) for id_, words in texts.items()}
+        return sorted((id_ for id_, score in scores.items() if score), key=lambda id_: (-scores[id_], id_))
+
+    return search
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in terms(text)}
 
 
 def ranked(memories: Memories, query: str, trigger: Trigger | None, search: Search) -> list[Memory]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actions.book import Book
+from actions.journal import Draft, seal
 from actions.remembering import STREAM
 from actions.settings import ActSettings
 from actions.setup import Setup
@@ -21,7 +22,7 @@ from actions.tools.wait import WaitUntil
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb
-from schemas.journal import JournalEntry
+from schemas.journal import EntryType, JournalEntry
 from schemas.memory import Memory
 from schemas.model import Json
 from schemas.trigger import Trigger
@@ -147,6 +148,22 @@ class TestDecisions:
         assert world.book.memory.steady(fired(9)) is None
         assert the(world, "approved").support == 4
 
+    @pytest.mark.parametrize("how", ["step.wrong", "run.undoing", "run.failed"])
+    def test_a_bad_end_breaks_the_row(self, how: EntryType) -> None:
+        world = talk()
+        for number in (1, 2, 3):
+            state = offered(world, number)
+            world.tell(state, "approve")
+        assert world.book.memory.steady(fired(9)) is not None
+        assert state.plan is not None
+        body: dict[str, Json] = {"step": state.plan.steps[0].uid, "reason": "wrong", "says": "", "left": []}
+        body |= {"plan": state.plan.model_dump(mode="json"), "channel": "cli"}
+        (entry,) = seal(
+            [Draft(state.id, how, START, "person:ann", "c", body)], owner="ann", epoch=1, tip=world.book.tip
+        )
+        world.book.apply(entry)
+        assert world.book.memory.steady(fired(9)) is None
+
     @pytest.mark.parametrize(
         ("scope", "silenced"),
         [("key", {(1, "Acme")}), ("entity", {(1, "Acme"), (2, "Acme")}),
@@ -248,6 +265,7 @@ ACTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(ACTS)
 def test_whatever_is_done_the_rebuilt_memory_is_the_running_one_and_a_redelivery_changes_nothing(
     acts: list[tuple[str, int]],

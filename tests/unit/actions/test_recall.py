@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from pathlib import Path
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actions.brief import brief
 from actions.memory import tokens
+from actions.planner import built_in
+from actions.playbook_loader import load_all
+from actions.prompts import messages
 from actions.recall import for_person, recall
+from actions.setup import Setup
+from actions.steps import Occasion
+from actions.testing.desk import Desk
+from actions.testing.household import START
 from actions.testing.talk import Talk
+from schemas.clock import ManualClock
 from schemas.memory import Memory
 from tests.unit.actions.test_memories import fired, memories, offered, talk, the, told
 
@@ -72,6 +83,24 @@ def test_every_code_has_a_sentence() -> None:
     assert said["default"] == "payee of bank.pay: once “Visa” for invoice-unpaid from bolt (given once)"
 
 
+def test_a_models_prompt_holds_what_fits_and_no_name_from_outside(tmp_path: Path) -> None:
+    tools = Desk(tmp_path, ManualClock(START)).registry()
+    setup = Setup(load_all(tools), tools)
+    world = talk()
+    told(world, "remember", text="Unpaid invoices are paid from the joint account.")
+    told(world, "remember", text="Tom is allergic to nuts.")
+    world.tell(offered(world, 1, POISON), "reject", reason="never heard of them")
+    occasion = Occasion(fired(9, POISON, title=POISON), "p", 1, START, world.book.memory)
+    made = brief(occasion, {}, built_in(occasion, setup), setup)
+    told_to_it = "\n".join(message.text for message in messages(made))
+    assert "- Unpaid invoices are paid from the joint account." in told_to_it
+    assert "never heard of them" in told_to_it
+    assert "nuts" not in told_to_it
+    assert "evil" not in told_to_it
+    assert {memory.code for memory in made.remembered.memories} == {"note", "rejected"}
+
+
+@settings(deadline=None)
 @given(st.integers(0, 120))
 def test_it_never_exceeds_its_budget(budget: int) -> None:
     world = lived()

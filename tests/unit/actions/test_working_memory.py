@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actions.memory import CODES, shown, tokens, working
@@ -91,6 +91,7 @@ def test_a_plan_that_is_made_anew_keeps_what_was_done() -> None:
     assert [line.split()[0] for line in working(entries, 4000).lines] == ["s3", "s2", "s1"]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 5), st.integers(0, 400), st.integers(0, 20))
 def test_it_never_exceeds_its_budget(done: int, open_: int, budget: int, window: int) -> None:
     found = working(run(done, open_=open_), budget, window=window)
