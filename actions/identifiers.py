@@ -10,17 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from actions import nominal
-from actions.plain import clean_lines
+from actions.plain import TOP, clean_lines
 
 Kind = Literal["web address", "mail address", "account number", "telephone number", "postal address"]
 
 _DOTS = r"(?:\.|\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?)"
 _AT = r"(?:@|\s?[\[({]\s?(?:at|arobase|arroba|@)\s?[\])}]\s?)"
-_TOP = (
-    r"(?:com|net|org|info|biz|app|dev|xyz|top|site|online|shop|store|club|live|bank|page|link|click|cloud|tech|pro"
-    r"|example|test|invalid|onion|mobi|name|news|email|money|finance|loan|win|work|world|zip|mov|icu|vip)"
-)
-"""Top-level domains that a bare word with a dot is taken for a host by, beside all of two letters."""
 _STREET = (
     r"(?:street|road|avenue|lane|square|rue|avenue|boulevard|place|calle|avenida|plaza|via|piazza|stra(?:ße|sse)"
     r"|str\.|weg|platz|allee|gasse)"
@@ -31,7 +26,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         "web address",
         re.compile(
             rf"(?:h(?:tt|xx)ps?|ftp|data|javascript|sepa|upi|bitcoin)\s?:\s?/{{0,2}}[^\s<>\"“”]+|www{_DOTS}[^\s<>\"“”]+"
-            rf"|\b(?:[\w-]{{1,63}}{_DOTS}){{1,8}}(?:[a-z]{{2}}|{_TOP}|xn--[\w-]+|[a-z]{{2,18}}(?=/))\b(?:[/:?#][^\s<>\"“”]*)?",
+            rf"|\b(?:[\w-]{{1,63}}{_DOTS}){{1,8}}(?:[a-z]{{2}}|{TOP}|xn--[\w-]+|[a-z]{{2,18}}(?=/))\b(?:[/:?#][^\s<>\"“”]*)?",
             re.IGNORECASE,
         ),
     ),

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from actions.plain import is_hidden
 from schemas.model import Json
 from schemas.money import Money
 
@@ -54,7 +55,9 @@ def _url(value: Json) -> str:
 
 def _file_name(value: Json) -> str:
     plain = isinstance(value, str) and _FILE_NAME.fullmatch(value) and not value.startswith(".")
-    return "" if plain and value == str(value).strip() else "must be a bare file name without folders"
+    if not plain or value != str(value).strip():
+        return "must be a bare file name without folders"
+    return "must not hold characters that cannot be seen" if any(is_hidden(c) for c in str(value)) else ""
 
 
 def _file_path(value: Json) -> str:

@@ -24,7 +24,7 @@ from schemas.value import Integrity, Value
 Risk = Literal["none", "low", "medium", "high"]
 _RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high")
 _GRAVE: frozenset[Effect] = frozenset({"payment", "delete", "share", "credential"})
-_NOTHING_KNOWN = Circumstances()
+NOTHING_KNOWN = Circumstances()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Policy:
         return f"{self.revision}-{ids.digest([str(self.large_amount), str(self.limits)])[:8]}"
 
     def judge(
-        self, manifest: Manifest | None, args: Mapping[str, Value], scene: Circumstances = _NOTHING_KNOWN
+        self, manifest: Manifest | None, args: Mapping[str, Value], scene: Circumstances = NOTHING_KNOWN
     ) -> Verdict:
         """Values may be foreseen (no ``v`` yet): their labels are judged all the same."""
         if manifest is None:

@@ -123,13 +123,14 @@ async def open_settings_log(settings: Settings) -> Log:
     return await open_log(settings.broker_url, settings.topic_prefix, settings.partitions)
 
 
-async def build(settings: Settings, clock: Clock, rng: random.Random) -> Service:
-    """A service that is not started yet. ConfigError or RuleError if it cannot be one."""
+async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Setup | None = None) -> Service:
+    """A service that is not started yet. ConfigError or RuleError if it cannot be one. ``setup``: tools, playbooks and
+    a policy in place of those that the settings name."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     connectors = registry.Connectors()
     credentials = Credentials(settings, clock, connectors)
     outgoing = Outgoing(credentials.open, clock, settings.zone)
-    setup = build_setup(settings, clock, outgoing)
+    setup = setup or build_setup(settings, clock, outgoing)
     rule_set = load_rules(settings, setup)
     log = await open_settings_log(settings)
     try:

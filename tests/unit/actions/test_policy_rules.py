@@ -204,6 +204,7 @@ def test_nothing_that_can_be_found_is_left_however_pieces_are_joined(pieces: lis
         ("x@bücher.example", "x@xn--bcher-kva.example"),
         ("раураl.com", "xn--l-7sba6dbr.com"),
         ("München.Bahnhof um 9", "München.Bahnhof um 9"),
+        ("отчёт.pdf", "отчёт.pdf"),
         ("a\u3164\u115f\u2800\u034fb\ufe0f\U000e0041", "ab"),
     ],
 )

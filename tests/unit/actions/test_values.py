@@ -29,6 +29,7 @@ LEVELS = list(Integrity)
         ("Url", "https://example.org/a?b=1", "javascript:alert(1)"),
         ("FileName", "cancellation 17.txt", "../../etc/passwd"),
         ("FileName", "Grüße.md", ".bashrc"),
+        ("FileName", "отчёт.pdf", "invoice_\u202efdp.exe"),
         ("FilePath", "/home/ann/a.txt", "a\x00b"),
         ("Date", "2025-02-28", "2025-02-30"),
         ("DateTime", "2025-02-28T09:00:00+01:00", "2025-02-28T09:00:00"),
