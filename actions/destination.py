@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from actions import nominal
 from schemas.money import Money
 from schemas.value import Value
 
@@ -20,10 +21,14 @@ def canonical(value: Value) -> str:
     return text.replace(" ", "").upper() if value.type == "Iban" else text.strip().casefold()
 
 
-def amount_of(args: Mapping[str, Value]) -> Money | None:
-    """The sum of money among the arguments, without its sign."""
-    found = [value.v for value in args.values() if value.type == "Money" and value.v is not None]
-    if not found:
+def money_in(value: Value) -> Money | None:
+    """The sum of a value without its sign; None for one of another type, which a foreign tool may have for a sum."""
+    if value.type != "Money" or nominal.fault("Money", value.v):
         return None
-    money = Money.model_validate(found[0])
+    money = Money.model_validate(value.v)
     return money.model_copy(update={"amount": abs(money.amount)})
+
+
+def amount_of(args: Mapping[str, Value]) -> Money | None:
+    """The first sum of money among the arguments."""
+    return next((money for value in args.values() if (money := money_in(value))), None)

@@ -12,12 +12,12 @@ from decimal import Decimal
 from typing import Literal
 
 from actions.circumstances import Circumstances
+from actions.destination import money_in
 from actions.policy_rules import LEAVES, Case, Limits, findings
 from actions.provenance import is_outside
 from actions.resolve import foreseen
 from actions.tools.tool import UNGRANTED, Manifest
 from schemas import ids
-from schemas.money import Money
 from schemas.plan import Effect, Gate, Plan
 from schemas.value import Integrity, Value
 
@@ -73,8 +73,8 @@ class Policy:
         return "low" if manifest.effect == "write_self" else "none"
 
     def _is_large(self, manifest: Manifest, args: Mapping[str, Value]) -> bool:
-        amounts = [v.v for name, v in args.items() if manifest.role(name, v) == "amount" and v.v is not None]
-        return any(abs(Money.model_validate(amount).amount) >= self.large_amount for amount in amounts)
+        amounts = [money_in(value) for name, value in args.items() if manifest.role(name, value) == "amount"]
+        return any(money.amount >= self.large_amount for money in amounts if money)
 
 
 def gate(manifest: Manifest, verdict: Verdict) -> Gate:

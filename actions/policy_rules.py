@@ -23,12 +23,11 @@ from urllib.parse import urlsplit
 
 from actions import provenance
 from actions.circumstances import Circumstances, family
-from actions.destination import canonical, is_destination
+from actions.destination import canonical, is_destination, money_in
 from actions.identifiers import find
 from actions.nominal import Sink
 from actions.plain import clean
 from actions.tools.tool import SELF_EFFECTS, Manifest
-from schemas.money import Money
 from schemas.plan import Effect
 from schemas.value import Value
 
@@ -169,9 +168,8 @@ def _rates(case: Case) -> Iterator[Finding]:
     if effect != "payment":
         return
     for _, value in case.of("amount"):
-        if value.v is not None:
-            money = Money.model_validate(value.v)
-            total = today.paid.get(money.currency, Decimal()) + abs(money.amount)
+        if money := money_in(value):
+            total = today.paid.get(money.currency, Decimal()) + money.amount
             says = f"it would bring what is paid today to {total:f} {money.currency}"
             yield from _rate(total, limits.spend, limits, says)
     for _, value in case.of("destination"):

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks import anomalies, history, mail, memory, rule_counts, rule_events, service, transport
+from benchmarks.injection import table
 
 
 def _service() -> None:
@@ -27,6 +28,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "mail": mail.main,
     "memory": memory.main,
     "service": _service,
+    "injection": table.main,
 }
 
 

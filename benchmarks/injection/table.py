@@ -22,7 +22,7 @@ def main() -> None:
         cost = asyncio.run(benign.live(policy, DAYS))
         ungated = len(found.reached) if confirms else len(found.ungated())
         _row(name, len(found.reached), ungated, f"{cost.done}/{cost.tasks}", f"{cost.per_task:.2f}")
-    print("  without taint nothing asks, so each step that an approved plan contains counts as ungated")
+    print("  without taint an approval of the plan is one of every step: all that reached others was ungated")
     dojo.main()
 
 

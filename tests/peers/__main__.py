@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from tests.peers.agentdojo import fetch_agentdojo
 from tests.peers.brokers import fetch_kafka
 from tests.peers.caldav import fetch_radicale, fetch_xandikos
 from tests.peers.cyrus import fetch_cyrus
@@ -26,6 +27,7 @@ FETCH: Mapping[str, Callable[[], str]] = {
     "graphql": fetch_graphql,
     "payments": fetch_payments,
     "mcp-servers": fetch_mcp_servers,
+    "agentdojo": fetch_agentdojo,
     "radicale": fetch_radicale,
     "xandikos": fetch_xandikos,
 }
