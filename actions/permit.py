@@ -106,7 +106,8 @@ def _allowed_ahead(
 
 def _ahead(allowed: Permission, plan: Plan, step: Step, now: datetime, setup: Setup) -> Consent:
     expires = min(allowed.expires_at, expires_at(plan, step, now, setup))
-    return Consent("standing", allowed.by, allowed.channel, allowed.id, now, expires, permission=allowed.id)
+    cause = f"{allowed.id}/{now.isoformat()}"  # one that has expired is followed by another one, not by itself
+    return Consent("standing", allowed.by, allowed.channel, cause, now, expires, permission=allowed.id)
 
 
 def valid(
