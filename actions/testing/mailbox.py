@@ -55,6 +55,9 @@ class MemoryMailbox:
         found = self._find(message_id)
         return found.folder if found else None
 
+    async def is_in(self, message_id: str, folder: str) -> bool:
+        return (await self.folder(message_id) or "").lower() == folder.lower()
+
     async def move(self, message_id: str, folder: str) -> None:
         target = next((name for name in self.folders if name.lower() == folder.lower()), None)
         if target is None:

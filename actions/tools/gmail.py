@@ -69,6 +69,13 @@ class GmailMailbox:
         own = sorted(title for title, name in (await self._titles()).items() if name in found)
         return own[0] if own else _ARCHIVE
 
+    async def is_in(self, message_id: str, folder: str) -> bool:
+        """A mail may have several labels; as long as it is in the inbox, it is in no other place."""
+        found, place = await self._label_ids(message_id), await self._place(folder)
+        if found is None or (place != "INBOX" and "INBOX" in found):
+            return False
+        return place in found if place else folder.lower() == _ARCHIVE
+
     async def move(self, message_id: str, folder: str) -> None:
         before = await self.folder(message_id)
         leaves = await self._place(before) if before else ""

@@ -70,6 +70,9 @@ class GraphMailbox:
         reply = await self._ask("GET", f"me/mailFolders/{quote(str(found['parentFolderId']), safe='')}")
         return str(reply.object().get("displayName", ""))
 
+    async def is_in(self, message_id: str, folder: str) -> bool:
+        return (await self.folder(message_id) or "").lower() == folder.lower()
+
     async def move(self, message_id: str, folder: str) -> None:
         found = await self._must(message_id)
         target = _KNOWN.get(folder.lower()) or await self._folder_id(folder)

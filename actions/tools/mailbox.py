@@ -45,6 +45,10 @@ class Mailbox(Protocol):
         """Where it is, in the provider's words. None: there is no such mail."""
         ...
 
+    async def is_in(self, message_id: str, folder: str) -> bool:
+        """Whether it is there and nowhere that the folder leaves behind; upper and lower case are the same."""
+        ...
+
     async def move(self, message_id: str, folder: str) -> None:
         """StepFailed where there is no such folder."""
         ...

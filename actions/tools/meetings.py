@@ -5,19 +5,21 @@ What only the owner sees is told apart from what others are told of: an entry wi
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from actions.plain import clean, clean_lines
 from actions.tools.agenda import Agendas, Draft, Meeting
 from actions.tools.kept import Kept
 from actions.tools.notify import TEN_YEARS_S
 from actions.tools.tool import Arg, Args, Manifest, Receipt
-from schemas.errors import StepFailed
+from schemas.errors import NotSent, OutcomeUnknown, RateLimited, StepFailed
 from schemas.model import Json
 from schemas.plan import Ref, Undo
 from schemas.value import Integrity
 
+T = TypeVar("T")
 ACCOUNT = Arg(type="AccountId", required=False, says="in which account; not needed where only one may be changed")
 _UNSENT = Undo(
     tool="meeting.cancel",
@@ -146,9 +148,7 @@ class MeetingCreate:
         draft = _draft(args)
         async with self._agendas.agenda(_account(args)) as agenda:
             await agenda.create(draft, key)
-            made = await agenda.made(key)
-        if made is None:
-            raise StepFailed("the entry could not be read back", code="conflict")
+            made = await read_back(agenda.made(key))
         return {"event_id": made.uid, "account": _account(args)}
 
     async def look_up(self, args: Args, key: str) -> dict[str, Json] | None:
@@ -266,6 +266,17 @@ class MeetingAnswer:
         async with self._agendas.agenda(_account(args)) as agenda:
             found = await agenda.find(str(args["event_id"]))
         return found is not None and found.answer == str(args["answer"])
+
+
+async def read_back(made: Awaitable[T | None]) -> T:
+    """What was just created. A read that fails or finds nothing yet must not say that nothing was sent."""
+    try:
+        found = await made
+    except (NotSent, RateLimited) as error:
+        raise OutcomeUnknown(f"created, and not read back: {error.message}") from error
+    if found is None:
+        raise OutcomeUnknown("created, and not to be seen")
+    return found
 
 
 def _account(args: Args) -> str:

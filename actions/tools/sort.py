@@ -129,7 +129,7 @@ class MailMove:
                 raise StepFailed("the mail is not there", code="not_found")
             told: dict[str, Json] = {"message_id": message, "folder": folder, "previous_folder": before}
             out = await self._kept.keep(key, {**told, "account": str(args.get("account") or "")})
-            if before.lower() != folder.lower():
+            if not await box.is_in(message, folder):
                 await box.move(message, folder)
         return out
 
@@ -144,8 +144,7 @@ class MailMove:
 
     async def _is_there(self, args: Args) -> bool:
         async with self._mailboxes.open(str(args.get("account") or ""), "write") as box:
-            folder = await box.folder(bracketed(str(args["message_id"])))
-        return folder is not None and folder.lower() == _folder(args).lower()
+            return await box.is_in(bracketed(str(args["message_id"])), _folder(args))
 
 
 def _label(args: Args) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from actions.plain import clean, clean_lines
 from actions.tools.agenda import Agendas
 from actions.tools.kept import Kept
-from actions.tools.meetings import ACCOUNT, changing
+from actions.tools.meetings import ACCOUNT, changing, read_back
 from actions.tools.tool import Arg, Args, Receipt
 from schemas.errors import StepFailed
 from schemas.model import Json
@@ -74,9 +74,7 @@ class TaskCreate:
         note = clean_lines(str(args.get("note") or ""), 2000)
         async with self._agendas.tasks(_account(args)) as tasks:
             await tasks.create(_title(args), note, str(args.get("due") or ""), key)
-            made = await tasks.made(key)
-        if made is None:
-            raise StepFailed("the to-do could not be read back", code="conflict")
+            made = await read_back(tasks.made(key))
         return {"task_id": made.uid, "account": _account(args)}
 
     async def look_up(self, args: Args, key: str) -> dict[str, Json] | None:

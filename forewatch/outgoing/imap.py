@@ -90,6 +90,9 @@ class ImapMailbox:
         found = await self._look(lambda writer: writer.find(message_id))
         return found[0].folder if found else None
 
+    async def is_in(self, message_id: str, folder: str) -> bool:
+        return (await self.folder(message_id) or "").lower() == folder.lower()
+
     async def move(self, message_id: str, folder: str) -> None:
         place = await self._place(message_id)
         names = await self._look(lambda writer: writer.folders())

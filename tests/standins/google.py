@@ -29,6 +29,7 @@ class _Google(StandIn):
     """``refusals``: replies that come instead of the next answers. ``tokens``: what is let in."""
 
     document = ""
+    may_write = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +38,7 @@ class _Google(StandIn):
 
     def check(self, asked: Asked, reply: Reply) -> list[str]:
         try:
-            return violations(self.document, asked, reply)
+            return violations(self.document, asked, reply, may_write=self.may_write)
         except PeerMissing:
             return []
 

@@ -64,20 +64,31 @@ _FORMATS = {
 @dataclass(frozen=True)
 class Method:
     name: str
+    verb: str
     path: re.Pattern[str]
     query: Draft202012Validator
     kinds: Mapping[str, str]
     answer: Draft202012Validator
+    request: Draft202012Validator
 
 
-def violations(name: str, asked: Asked, reply: Reply) -> list[str]:
-    """What of this exchange breaks the published contract of that API. PeerMissing where the contract is not here."""
-    method = next((each for each in methods(name) if each.path.fullmatch(asked.path)), None)
-    if asked.method != "GET" or method is None:
+def violations(name: str, asked: Asked, reply: Reply, *, may_write: bool = False) -> list[str]:
+    """What of this exchange breaks the published contract of that API. PeerMissing where the contract is not here.
+    Connectors may only read; tools may write."""
+    known = (each for each in methods(name) if each.verb == asked.method and each.path.fullmatch(asked.path))
+    method = next(known, None)
+    if method is None or (asked.method != "GET" and not may_write):
         return [f"no method to read with: {asked.method} {asked.path}"]
     found = [f"{method.name}: {error.message}" for error in method.query.iter_errors(_typed(asked.query, method))]
     if not asked.headers.get("authorization", "").startswith("Bearer "):
         found.append(f"{method.name}: asked without a token")
+    if asked.body:
+        found += [
+            f"{method.name}: asked with {e.json_path}: {e.message[:200]}"
+            for e in method.request.iter_errors(asked.json())
+        ]
+    if not reply.body:
+        return found
     judge = method.answer if reply.status == 200 else Draft202012Validator(ERROR)
     for error in judge.iter_errors(json.loads(reply.body)):
         found.append(f"{method.name}: {error.json_path}: {error.message[:200]}")
@@ -86,10 +97,9 @@ def violations(name: str, asked: Asked, reply: Reply) -> list[str]:
 
 @cache
 def methods(name: str) -> tuple[Method, ...]:
-    """Those that read: our connectors may call no others."""
     published = document(name)
     definitions = {key: _object(key, schema) for key, schema in published["schemas"].items()}
-    return tuple(_method(published, definitions, each) for each in _listed(published) if each["httpMethod"] == "GET")
+    return tuple(_method(published, definitions, each) for each in _listed(published))
 
 
 def _listed(resource: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -109,14 +119,24 @@ def _method(published: Mapping[str, Any], definitions: Mapping[str, Any], given:
         "additionalProperties": False,
     }
     answer = {"$ref": f"#/$defs/{given['response']['$ref']}"} if "response" in given else {}
+    request = _request(published, given)
     path = "/" + re.escape(published["servicePath"]) + "([^/]+)".join(map(re.escape, parts))
     return Method(
         name=given["id"],
+        verb=given["httpMethod"],
         path=re.compile(path),
         query=Draft202012Validator(query),
         kinds={key: each["type"] for key, each in known.items()},
         answer=Draft202012Validator({**answer, "$defs": definitions}),
+        request=Draft202012Validator(request),
     )
+
+
+def _request(published: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be sent: its fields and their kinds; which must be there is said of answers alone."""
+    definitions = {key: _schema(schema) for key, schema in published["schemas"].items()}
+    wanted = {"$ref": f"#/$defs/{given['request']['$ref']}"} if "request" in given else {"not": {}}
+    return {**wanted, "$defs": definitions}
 
 
 def _typed(query: Mapping[str, str], method: Method) -> dict[str, Any]:
