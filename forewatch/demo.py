@@ -23,7 +23,7 @@ from forewatch.wiring import Service, build, open_settings_log
 from schemas.account import AccountState
 from schemas.clock import ManualClock, local_day, start_of_day
 from schemas.event import Event
-from schemas.payloads import BankPayload, CalendarPayload, MailPayload
+from schemas.payloads import BalancePayload, BankPayload, CalendarPayload, MailPayload
 from streams import topics
 from streams.codec import decode
 from streams.work import Log, read_entries
@@ -171,6 +171,8 @@ def names_of(event: Event) -> frozenset[str]:
             names = [name]
         case BankPayload() as row:
             names = [row.native_id, row.end_to_end_id, row.purpose, *row.purpose.split()]
+        case BalancePayload(bank_account=name):
+            names = [f"balance:{name}"]
         case _:
             names = [f"account:{event.account}"]
     return frozenset(name for name in names if name)

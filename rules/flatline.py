@@ -28,7 +28,7 @@ _COUNTED = 1000
 
 
 class FlatlineDetector:
-    """A case per key: how often it came, never longer apart than ``after``, and when it came last."""
+    """A case per key: how often it came, never so far apart that it was silent, and when it came last."""
 
     def __init__(self, model: Flatline, rule: PreparedRule) -> None:
         self._model = model
@@ -42,7 +42,7 @@ class FlatlineDetector:
         if last is not None and at <= last:
             moment.note(rule, occasion.key, "skipped", "outdated", occasion=occasion)
             return
-        followed = last is not None and at <= self._model.after.after(last, moment.zone)
+        followed = last is not None and at <= self._silent_at(last, moment)
         times = min(int(case.data["times"]) + 1, _COUNTED) if case is not None and followed else 1
         closes = max(self._silent_at(at, moment), moment.now + READING) + MEMORY_AFTER_END
         if case is None:

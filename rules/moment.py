@@ -92,8 +92,8 @@ class Moment:
         """The case is now about this event: its next trigger says what this event says."""
         event = occasion.event
         case.event, case.subject, case.opened = event.id, event.subject, event.occurred_at
-        case.matter, case.certainty = event.matter, occasion.certainty
-        case.named = self.named if event is self.event else event.matter
+        case.matter, case.certainty = occasion.about or event.matter, occasion.certainty
+        case.named = occasion.about or (self.named if event is self.event else event.matter)
         case.values = {name: _compact(value) for name, value in occasion.values.items()}
         case.evidence = [_compact(item) for item in occasion.evidence]
         case.why = [item.model_dump(mode="json") for item in occasion.conditions]

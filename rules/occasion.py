@@ -28,6 +28,8 @@ class Occasion:
     """Which of the rule's conditions matched."""
     given_key: str = ""
     """A key that the detector makes itself."""
+    about: str = ""
+    """The matter, where it is not the event's: too little on an account is no matter of the row that shows it."""
 
     @cached_property
     def values(self) -> dict[str, Value]:

@@ -45,13 +45,17 @@ class _Booked(msgspec.Struct, frozen=True, array_like=True):
 
 
 class _Account(msgspec.Struct, frozen=True, array_like=True):
-    """The newest balance, rows booked on a later day, and who has come often enough for a rhythm, newest last."""
+    """The newest balance, rows booked on a later day, and who has come often enough for a rhythm, newest last.
+
+    ``matter`` is the balance's: whatever is too low is said of it, by whichever rule, in one proposal.
+    """
 
     balance: Decimal | None = None
     at: datetime | None = None
     later: list[_Booked] = []
     parties: list[str] = []
     judged: Known | None = None
+    matter: str = ""
 
 
 class ProjectedThreshold(ThresholdDetector):
@@ -90,7 +94,8 @@ class ProjectedThreshold(ThresholdDetector):
         if is_balance:
             at = event.occurred_at.astimezone(UTC)
             later = [row for row in account.later if row.day > day]
-            account = msgspec.structs.replace(account, balance=found.number, at=at, later=later)
+            matter = event.matter or event.subject
+            account = msgspec.structs.replace(account, balance=found.number, at=at, later=later, matter=matter)
         else:
             account = self._booked(moment, occasion, account, key, _Booked(event.subject, day, found.number))
         if is_history(moment, occasion):
@@ -144,6 +149,7 @@ class ProjectedThreshold(ThresholdDetector):
             more["projection.next"] = _money(low.largest.amount, found.unit).labelled(event)
         parts = [ConditionValue(condition="balance", value=str(now), wanted="not below the bound", holds=is_above)]
         parts += [_part(flow, found.unit) for flow in expected[:_SHOWN]]
+        occasion.about = account.matter
         known = account.judged or Known(datetime.min.replace(tzinfo=UTC), False)
         reading = _money(low.lowest, found.unit)
         judged = self._judge(moment, occasion, known, reading, more=more, parts=tuple(parts), may_fire=is_above)

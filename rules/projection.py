@@ -11,7 +11,9 @@ from statistics import median_low
 from rules.rhythm import expect
 
 GRACE = 3
-"""Days that a debit may be late and is still expected, on the day itself; a credit that is late is not counted on."""
+"""Days that a debit may be late and is still expected, on the day itself."""
+_TOLD_AFTER = 1
+"""Days after which a statement shows a credit. One that is later, and not for a weekend, is not counted on."""
 _LEAST, _MOST = Decimal("0.8"), Decimal("1.25")
 """What lies outside of this part of the series' median is something else from the same party."""
 
@@ -55,13 +57,18 @@ def flows(party: str, rows: Sequence[Row], today: date, until: date, *, min_hist
         return []
     days = sorted({row.day for row in steady})
     found: list[Flow] = []
-    grace = GRACE if usual < 0 else 0
     while (expected := expect(days, min_history=min_history, longest=longest)) is not None:
-        if not today - timedelta(days=grace) <= expected.on <= until:
+        last = expected.on + timedelta(days=GRACE) if usual < 0 else _counted_until(expected.on)
+        if last < today or expected.on > until:
             break
         found.append(Flow(max(expected.on, today), usual, party))
         days.append(expected.on)
     return found
+
+
+def _counted_until(day: date) -> date:
+    """Credits are booked on the next weekday."""
+    return day + timedelta(days=(7 - day.weekday() if day.weekday() > 4 else 0) + _TOLD_AFTER)
 
 
 def in_order(expected: Iterable[Flow]) -> list[Flow]:

@@ -51,6 +51,7 @@ class ThresholdDetector:
         found = self._read(moment, occasion)
         if found is None:
             return
+        occasion.about = event.matter or event.subject
         key = self._key(occasion, found)
         entry = moment.memory.baselines.recall(rule.id, key)
         known = msgspec.convert(list(entry), Known) if entry else Known(datetime.min.replace(tzinfo=UTC), False)

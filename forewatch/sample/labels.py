@@ -46,6 +46,10 @@ RULES = (
     "iban-changed",
     "invoice-iban-changed",
     "spending-spike",
+    "low-balance",
+    "account-overdrawn",
+    "mailbox-quiet",
+    "report-stopped",
 )
 ALSO = ("price-raised",)
 """Rules that may notice what the labels of another are about, and have none of their own."""
@@ -56,8 +60,8 @@ class Label:
     """One situation (``notice``) or look-alike (``silence``).
 
     A proposal is about it when one of ``rules`` made it from one of ``items``: a mail's Message-ID, a calendar UID, a
-    bank row's end-to-end id, or ``account:<id>``. It must be offered on a local day of [notice_from, notice_by], and
-    be withdrawn when the source withdraws the matter on ``cancelled_on``.
+    bank row's end-to-end id, ``balance:<IBAN>`` or ``account:<id>``. It must be offered on a local day of
+    [notice_from, notice_by], and be withdrawn when the source withdraws the matter on ``cancelled_on``.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""When the sources of the household fall silent: four outages, and one holiday that is none."""
+"""When the sources of the household fall silent: four outages, mail that gets lost, and one holiday that is none."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ Source = Literal["mail", "calendar", "bank-a", "bank-b"]
 
 _SEGMENTS = ((96, 118), (150, 172), (206, 228), (262, 284))
 """Days of the year in which an outage may begin: far from one another, and after enough history."""
+_LOST = (318, 336)
+"""After all of them."""
 _LENGTHS: dict[Source, tuple[int, int]] = {
     "mail": (11, 13),
     "calendar": (16, 18),
@@ -34,16 +36,18 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Outages:
-    """``holiday``: nobody writes for five days, which is not long enough to worry."""
+    """``holiday``: nobody writes for five days, which is not long enough to worry. ``lost``: a filter keeps what comes,
+    while the owner goes on writing, so that the account is not silent."""
 
     silent: tuple[Outage, ...]
     holiday: Outage
+    lost: Outage
 
     def of(self, source: Source) -> Outage:
         return next(outage for outage in self.silent if outage.source == source)
 
     def covers(self, source: Source, day: date) -> bool:
-        if source == "mail" and self.holiday.covers(day):
+        if source == "mail" and (self.holiday.covers(day) or self.lost.covers(day)):
             return True
         return self.of(source).covers(day)
 
@@ -56,7 +60,9 @@ def outages(dice: Dice, start: date) -> Outages:
         for source, (low, high) in zip(sources, _SEGMENTS, strict=True)
     )
     quiet = start + timedelta(days=dice.between(54, 78))
-    return Outages(silent, Outage("mail", quiet, quiet + timedelta(days=5)))
+    lost = start + timedelta(days=dice.between(*_LOST))
+    holiday = Outage("mail", quiet, quiet + timedelta(days=5))
+    return Outages(silent, holiday, Outage("mail", lost, lost + timedelta(days=dice.between(11, 12))))
 
 
 def _outage(dice: Dice, source: Source, earliest: date, room: int) -> Outage:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from forewatch.sample import bankdays
 from forewatch.sample.dice import Dice
-from forewatch.sample.scene import Bank, Row, RowKind
+from forewatch.sample.scene import Bank, Holding, Row, RowKind
 from forewatch.sample.stage import Stage, days
 
 PROMPT: dict[Bank, tuple[int, ...]] = {"bank-a": (0, 1, 2, 3, 4), "bank-b": (0, 2, 4, 6, 8, 10)}
@@ -16,7 +16,7 @@ PROMPT: dict[Bank, tuple[int, ...]] = {"bank-a": (0, 1, 2, 3, 4), "bank-b": (0, 
 
 def paid(
     dice: Dice,
-    bank: Bank,
+    bank: Holding,
     day: date,
     amount: Decimal,
     counterparty: str,

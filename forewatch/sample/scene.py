@@ -12,6 +12,9 @@ from forewatch.sample.labels import Label
 from forewatch.sample.letter import Letter
 
 Bank = Literal["bank-a", "bank-b"]
+Side = Literal["joint", "house"]
+"""Further accounts at bank A, whose statements come into the same folder."""
+Holding = Bank | Side
 RowKind = Literal["transfer", "debit", "card", "salary", "income", "refund"]
 
 
@@ -19,7 +22,7 @@ RowKind = Literal["transfer", "debit", "card", "salary", "income", "refund"]
 class Row:
     """One bank row; outflows are negative. ``pending_on``: the day from which the bank shows it as not yet booked."""
 
-    bank: Bank
+    bank: Holding
     booked: date
     amount: Decimal
     counterparty: str

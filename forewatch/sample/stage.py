@@ -12,7 +12,7 @@ from forewatch.sample.cast import Company, Registry
 from forewatch.sample.diary import Diary
 from forewatch.sample.dice import Dice
 from forewatch.sample.outages import Source, outages
-from forewatch.sample.scene import Bank
+from forewatch.sample.scene import Bank, Holding
 from forewatch.sample.speech import LANGUAGES, Book, Language
 from schemas.clock import at_local, local_day
 
@@ -140,13 +140,13 @@ class Stage:
             for offset in offsets
         )
 
-    def seen_on(self, bank: Bank, booked: date) -> date:
+    def seen_on(self, bank: Holding, booked: date) -> date:
         """The local day on which a statement first shows a row: the next day at bank A, the next Monday at bank B."""
-        day = booked + days(1 if bank == "bank-a" else 7 - booked.weekday())
-        outage = self.outages.of(bank)
+        day = booked + days(7 - booked.weekday() if bank == "bank-b" else 1)
+        outage = self.outages.of("bank-b" if bank == "bank-b" else "bank-a")
         return outage.until if outage.covers(day) else day
 
-    def is_seen(self, bank: Bank, booked: date) -> bool:
+    def is_seen(self, bank: Holding, booked: date) -> bool:
         """Whether a statement of this year shows it."""
         return self.seen_on(bank, booked) < self.end
 

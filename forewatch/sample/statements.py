@@ -9,9 +9,11 @@ from decimal import Decimal
 from forewatch.sample import camt, girocsv
 from forewatch.sample.household import Drop
 from forewatch.sample.iban import iban
-from forewatch.sample.scene import Row
+from forewatch.sample.scene import Holding, Row, Side
 from forewatch.sample.stage import Stage, days
 
+SIDES: tuple[Side, ...] = ("joint", "house")
+SIDE_OPENING = Decimal("790.00")
 _OPENING = Decimal("6480.25")
 _OVERLAP_DAYS = 14
 """Bank B's weekly export reaches this far back, so that each row comes twice."""
@@ -20,12 +22,20 @@ _OVERLAP_DAYS = 14
 def drops(stage: Stage, rows: Sequence[Row]) -> Iterator[Drop]:
     ordered = sorted(rows, key=lambda row: (row.booked, row.reference))
     yield from _bank_a(stage, [row for row in ordered if row.bank == "bank-a"])
+    for side in SIDES:
+        yield from _beside(stage, side, [row for row in ordered if row.bank == side])
     yield from _bank_b(stage, [row for row in ordered if row.bank == "bank-b"])
+
+
+def iban_of(stage: Stage, bank: Holding) -> str:
+    """Of the household's own account."""
+    name = {"bank-a": "a", "bank-b": "b"}.get(bank, bank)
+    return iban(stage.dice["iban", name], "DE" if bank == "bank-b" else "NL")
 
 
 def _bank_a(stage: Stage, rows: Sequence[Row]) -> Iterator[Drop]:
     """A statement for each day with bookings, written early the next morning; one for each month on its third."""
-    account = iban(stage.dice["iban", "a"], "NL")
+    account = iban_of(stage, "bank-a")
     balance, month_balance = _OPENING, _OPENING
     since = stage.start
     day = stage.start + days(1)
@@ -48,6 +58,21 @@ def _bank_a(stage: Stage, rows: Sequence[Row]) -> Iterator[Drop]:
             )
             yield Drop(stage.at(day, 6, 30), f"bank-a/statement-{first:%Y-%m}.xml", "add", text)
             month_balance += _total(month)
+        day += days(1)
+
+
+def _beside(stage: Stage, side: Side, rows: Sequence[Row]) -> Iterator[Drop]:
+    """Another account at bank A: a statement for each day with bookings, beside that of the first."""
+    account, balance, since = iban_of(stage, side), SIDE_OPENING, stage.start
+    day = stage.start + days(1)
+    while day < stage.end:
+        booked = [row for row in rows if since <= row.booked < day]
+        if booked and not stage.outages.covers("bank-a", day):
+            last = day - days(1)
+            text = _statement(stage, account, stage.at(day, 5, 55), since, last, balance, booked, [])
+            yield Drop(stage.at(day, 6, 20), f"bank-a/{side}-camt053-{last:%Y-%m-%d}.xml", "add", text)
+            balance += _total(booked)
+            since = day
         day += days(1)
 
 
@@ -77,7 +102,7 @@ def _month_before(day: date) -> date:
 
 def _bank_b(stage: Stage, rows: Sequence[Row]) -> Iterator[Drop]:
     """An export every Monday; after an outage one that covers all of it."""
-    account = iban(stage.dice["iban", "b"], "DE")
+    account = iban_of(stage, "bank-b")
     exported = stage.start
     day = stage.start + days(7 - stage.start.weekday())
     while day < stage.end:

@@ -29,12 +29,14 @@ from forewatch.sample.stories import (
     invitations,
     invoices,
     meetings,
+    overdrafts,
     parcels,
     prices,
     promises,
     questions,
     refunds,
     replies,
+    reports,
     returns,
     salaries,
     silences,
@@ -81,6 +83,8 @@ _CHAPTERS: tuple[Callable[[Stage], Iterator[Scene]], ...] = (
     transfers.stories,
     splurges.stories,
     everyday.stories,
+    overdrafts.stories,
+    reports.stories,
 )
 
 

@@ -8,15 +8,17 @@ from datetime import date, timedelta
 from forewatch.sample.dice import Dice
 from forewatch.sample.ical import Entry
 from forewatch.sample.labels import Label
+from forewatch.sample.letter import Letter
 from forewatch.sample.marking import notice, silence
 from forewatch.sample.outages import Outage
-from forewatch.sample.post import from_company, newsletter
+from forewatch.sample.post import from_company, from_owner, from_person, newsletter
 from forewatch.sample.scene import Edit, Scene
 from forewatch.sample.slots import free_slot, instants
 from forewatch.sample.stage import Stage, days
 from forewatch.sample.stories.agenda import new_uid, summary
 
 RULES = ("source-silent",)
+_QUIET = ("mailbox-quiet",)
 _PATIENCE = {"mail": 3, "calendar": 3, "bank-a": 3, "bank-b": 20}
 """Days of an outage before its silence can be called unusual: a week after the last arrival; four at bank B."""
 
@@ -26,6 +28,10 @@ def stories(stage: Stage) -> Iterator[Scene]:
     for outage in stage.outages.silent:
         yield _outage(stage, dice[outage.source], outage)
     yield from _usual(stage, dice["usual"])
+    yield _lost(stage, dice["lost"], stage.outages.lost)
+    holiday, outage = stage.outages.holiday, stage.outages.of("mail")
+    yield _paused(stage, dice["holiday"], holiday, "nobody writes for five days")
+    yield _paused(stage, dice["outage"], outage, "the whole account is silent, of which another rule speaks")
 
 
 def _outage(stage: Stage, dice: Dice, outage: Outage) -> Scene:
@@ -42,6 +48,36 @@ def _mail(stage: Stage, dice: Dice, day: date, label: Label) -> Scene:
     company = stage.company("silences", "media")
     letter = newsletter(from_company(stage, dice, company, "newsletter", stage.at(day, 7, 5), {}))
     return Scene((letter,), labels=(label,))
+
+
+def _last(stage: Stage, dice: Dice, pause: Outage) -> Letter:
+    """The last letter before a pause, later in the day than any other."""
+    at = stage.at(pause.first - days(1), 23, 40)
+    return from_person(stage, dice, dice["who"].pick(stage.family.friends), "chat", at, {"past": pause.first - days(9)})
+
+
+def _lost(stage: Stage, dice: Dice, pause: Outage) -> Scene:
+    """What comes is lost, and the owner, who does not know, goes on writing."""
+    last = _last(stage, dice["last"], pause)
+    sent = [
+        from_owner(stage, dice["own", day], dice["to", day].pick(stage.family.friends), "hello_own",
+                   stage.at(pause.first + days(day), 18, 5))
+        for day in range(1, (pause.until - pause.first).days, 3)
+    ]  # fmt: skip
+    found = newsletter(
+        from_company(
+            stage, dice["found"], stage.company("lost", "media"), "newsletter", stage.at(pause.until, 7, 5), {}
+        )
+    )
+    window = (pause.first + days(8), pause.until)
+    label = notice("lost", _QUIET, (last.message_id,), window, "-", "mail is lost while the owner writes", pause.until)
+    return Scene((last, *sent, found), labels=(label,))
+
+
+def _paused(stage: Stage, dice: Dice, pause: Outage, why: str) -> Scene:
+    last = _last(stage, dice, pause)
+    label = silence(f"{pause.first:%m%d}", _QUIET, (last.message_id,), (pause.first, pause.until), "-", why)
+    return Scene((last,), labels=(label,))
 
 
 def _entry(stage: Stage, dice: Dice, day: date, label: Label) -> Scene:

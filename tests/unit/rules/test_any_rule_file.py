@@ -79,13 +79,13 @@ def files(draw: st.DrawFn) -> str:
         holder, key = _at(data, trail[:-1]), trail[-1]
         change = draw(st.integers(0, 4))
         if change <= 1:
-            holder[key] = draw(NASTY)
+            holder[key] = _copy(draw(NASTY))
         elif change == 2:
             del holder[key]
         elif change == 3:
             holder[key] = _copy(_at(data, draw(st.sampled_from(places))))
         elif isinstance(holder, dict):
-            holder[draw(SPARE)] = _copy(holder[key]) if draw(st.booleans()) else draw(NASTY)
+            holder[draw(SPARE)] = _copy(holder[key] if draw(st.booleans()) else draw(NASTY))
     text = json.dumps(data, indent=1)
     if draw(st.integers(0, 5)) == 0:
         at = draw(st.integers(0, len(text)))

@@ -21,7 +21,7 @@ PLAYBOOKS = (
 IDS = {
     "invoice-unpaid", "document-expiring", "contract-notice", "trial-ending", "salary-missing", "mail-unanswered",
     "meeting-clash", "booking-changed", "spend-anomaly", "source-silent", "due-soon", "price-rise",
-    "sign-in-needed", "consent-ending",
+    "sign-in-needed", "consent-ending", "report-stopped",
     "reply-owed", "promise-open", "parcel-late", "claim-open", "return-window", "sign-in-alert", "mail-flood",
     "mailbox-quiet", "receivable-overdue", "approval-waiting", "deal-stalled", "issue-overdue", "milestone-at-risk",
     "leave-expiring", "contract-record-ending", "run-failed", "runs-failing", "document-before-trip",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rules.engine import Engine
 from rules.language import ConditionErrors
-from rules.projection import Row, flows
+from rules.projection import Flow, Row, flows
 from rules.rhythm import expect
 from rules.state import RuleState
 from rules.testing import Player, make_event
@@ -119,10 +119,16 @@ def test_a_series_that_ended_is_not_expected_and_a_debit_three_days_late_is() ->
     assert [on(35), on(40), on(43), on(44)] == [[40], [40, 50], [43, 50], []]
 
 
-def test_a_credit_that_is_late_is_not_counted_on() -> None:
+def test_a_credit_is_counted_on_until_a_statement_would_show_it() -> None:
+    """It is expected on a Saturday: booked on the Monday, it is seen on the Tuesday."""
     rows = [Row(START + timedelta(days=10 * n), Decimal(900)) for n in range(4)]
-    day = START + timedelta(days=41)
-    assert flows("acme", rows, day, day + timedelta(days=14), min_history=3, longest=100) == []
+    tuesday, wednesday = (START + timedelta(days=days) for days in (43, 44))
+    assert [flow.on for flow in _flows(rows, tuesday)][:1] == [tuesday]
+    assert _flows(rows, wednesday) == []
+
+
+def _flows(rows: list[Row], day: date) -> list[Flow]:
+    return flows("acme", rows, day, day + timedelta(days=14), min_history=3, longest=100)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,8 @@ def slow(history: list[Seen]) -> tuple[bool, int] | None:
             continue
         while expected := expect(days, min_history=3, longest=100):
             ahead = (expected.on - START).days - today
-            if ahead > 14 or ahead < (-3 if usual < 0 else 0):
+            weekend = max(0, expected.on.weekday() - 4) and 7 - expected.on.weekday()
+            if ahead > 14 or ahead < (-3 if usual < 0 else -1 - weekend):
                 break
             coming[max(0, ahead)][usual < 0] += usual
             days.append(expected.on)
