@@ -12,7 +12,7 @@ from rules.shorthand import events
 from schemas.event import Event
 from schemas.model import Json
 from schemas.rule import Condition
-from streams.codec import decode_event, encode
+from streams.codec import encode
 
 ZONE = ZoneInfo("UTC")
 
@@ -54,11 +54,6 @@ def _spec(number: int, count: int, rng: random.Random) -> Spec:
     if number % 40 == 7:
         return Spec("", 0, f"word{number}")
     return Spec(f"merchant-{rng.randrange(count)}", -rng.randrange(1, 500), "")
-
-
-def sample(size: int, count: int, rng: random.Random) -> list[Any]:
-    """Events for so many rules, as the hot path decodes them."""
-    return [decode_event(value) for value in wire(size, count, rng)]
 
 
 def wire(size: int, count: int, rng: random.Random) -> list[bytes]:

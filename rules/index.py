@@ -20,7 +20,7 @@ from rules.cel.codegen import Module, Writer, function
 from rules.cel.types import Field
 from rules.fields import PARAMETERS, family, first_facts, scope
 from rules.language import CheckedCondition, Conjunct
-from rules.words import both_forms, tokens
+from rules.words import FOLD, TOKENS, all_words, both_forms
 
 
 class Index:
@@ -63,7 +63,7 @@ class _Kind:
 
     def __init__(self, tag: str, shared: Mapping[str, Any]) -> None:
         self._tag = tag
-        self._module = Module({**shared, "tokens": tokens, "facts": first_facts})
+        self._module = Module({**shared, "FOLD": FOLD, "all_words": all_words, "facts": first_facts})
         self._forms = _Forms(self._module)
         self._equal: dict[str, dict[Any, Filed]] = defaultdict(lambda: defaultdict(list))
         self._facts: dict[Any, Filed] = defaultdict(list)
@@ -149,7 +149,7 @@ class _Kind:
             yield f"v = {self._fields[name].code}"
             found = [f"b = {table}.get(w)", *_inside("if b is not None:", run)]
             yield from _inside(
-                f"if v and not {known}.isdisjoint(words := tokens(v)):", _inside("for w in words:", found)
+                f"if v and not {known}.isdisjoint(words := {TOKENS.format(v='v')}):", _inside("for w in words:", found)
             )
 
     def _bound_look_ups(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ from rules.index import Index
 from rules.language import CheckedCondition, ConditionError, check_condition
 from rules.reading import Reader
 from rules.testing import make_event
-from rules.words import WordSet, tokens
+from rules.words import WordSet
 from schemas.event import Event
 from schemas.model import Json
 from schemas.rule import Condition
@@ -203,10 +203,17 @@ def test_words_are_whole_words_in_any_case_and_phrases_keep_their_order() -> Non
     words = WordSet(["Gym Membership", "flug"])
     assert [words.found(text) for text in ("Your GYM\nmembership ends", "Flug: Oslo")] == [True, True]
     assert [words.found(text) for text in ("membership of a gym", "Flughafen", "")] == [False, False, False]
-    assert [tokens("Flug-Nr. 7, Flüge"), tokens("FLUG-Nr. 7_a!")] == [
-        ["flug", "nr", "7", "flüge"],
-        [b"flug", b"nr", b"7_a"],
+
+
+def test_the_index_cuts_words_at_all_that_is_no_part_of_one_in_ascii_and_beyond() -> None:
+    asked = ["flug", "nr", "7", "7_a", "flüge", "lug"]
+    given_ = [Condition(kind=("bank.posted",), match={"title": {"words": [word]}}) for word in asked]
+    index = Index(enumerate(check_condition(condition, ZONE) for condition in given_), ZONE)
+    found = [
+        [asked[number] for number in index.match(make_event({"kind": "bank.posted", "title": title}, 0, ZONE))]
+        for title in ("Flug-Nr. 7, Flüge", "FLUG-Nr. 7_a!", "Flugzeug")
     ]
+    assert found == [["flug", "nr", "7", "flüge"], ["flug", "nr", "7_a"], []]
 
 
 def test_a_condition_on_a_case_is_tested_with_the_values_of_the_case() -> None:
