@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from actions.ask import RUNGS, Failure, Form, Limits, Message, Meter, Outcome, Reply, Request, Rung, tokens_in
+from actions.ask import RUNGS, Answer, Failure, Form, Limits, Message, Meter, Outcome, Reply, Request, Rung, tokens_in
 from actions.reply import read
-from actions.request import QUIRKS, build
+from actions.request import QUIRKS, as_sent, build
 from schemas.clock import Clock
 from schemas.model import Json
 
@@ -106,6 +107,35 @@ class ServerModel:
             if outcome.code not in _DOWNGRADES | {"invalid"}:
                 return outcome
         return outcome
+
+    async def embed(
+        self, model: str, texts: Sequence[str], limits: Limits, meter: Meter
+    ) -> list[list[float]] | Failure:
+        """One vector a text, in order, all of one length; ``model`` is the name of the one that makes vectors."""
+        body: dict[str, Json] = {"model": model, "input": list(texts), "encoding_format": "float"}
+        size = len(as_sent(body))
+        request = Request("text", body, size, tokens_in(size), 0)
+        forbidden = await meter.reserve(request)
+        if forbidden:
+            return forbidden
+        found = await self._embedded(request, len(texts), limits)
+        outcome = found if isinstance(found, Failure) else Answer({"vectors": len(found)})
+        await meter.settle(request, Reply(outcome, request.prompt_tokens, 0, False))
+        return found
+
+    async def _embedded(self, request: Request, count: int, limits: Limits) -> list[list[float]] | Failure:
+        client = self._open(limits)
+        try:
+            async with asyncio.timeout(limits.timeout_s):
+                got = await client.embeddings.create(**_typed(request.body), timeout=limits.timeout_s)
+            vectors = [list(map(float, one.embedding)) for one in sorted(got.data, key=lambda one: one.index)]
+        except Exception as error:  # narrowed by the table; what has no such shape is no answer
+            failure = translate(error, self._clock.now())
+            if failure is None and not isinstance(error, ValueError | TypeError | AttributeError):
+                raise
+            return failure or Failure("invalid")
+        whole = len(vectors) == count and len({len(vector) for vector in vectors}) == 1 and all(vectors)
+        return vectors if whole and all(math.isfinite(n) for vector in vectors for n in vector) else Failure("invalid")
 
     async def _asked_twice(
         self, rung: Rung, messages: tuple[Message, ...], form: Form, limits: Limits, meter: Meter

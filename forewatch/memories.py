@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import structlog
 
+from actions.ask import Failure, Limits
 from actions.book import Book
+from actions.embedding import AT_ONCE, Embedder, MemoryMeter, alike
+from actions.journal import JournalPort
 from actions.plain import clean
 from actions.recall import for_model, for_person
 from actions.remembering import STREAM, Memories
+from actions.setup import Setup
 from forewatch.settings import Settings
 from forewatch.storage.memory import MemoryIndex
+from schemas.clock import Clock
 from schemas.errors import TransientError
 from schemas.memory import Basis, Memory
 from streams.journal import read_books
@@ -23,6 +29,10 @@ from streams.work import Log
 logger = structlog.get_logger(__name__)
 
 FOLLOW_EVERY_S = 2.0
+MOST_S = 10.0
+"""How long a person waits for vectors before words must do."""
+_BEST = 3
+"""Of what means the same, before what has the words."""
 
 
 async def read_book(log: Log, settings: Settings) -> Book:
@@ -56,6 +66,49 @@ class Notes:
 
     async def kept(self, key: str) -> str | None:
         return await asyncio.to_thread(self._index.kept, key)
+
+
+@dataclass
+class Meaning:
+    """Search by meaning: vectors of the configured server where it answers, full text where it does not."""
+
+    embedder: Embedder
+    model: str
+    setup: Setup
+    clock: Clock
+    index: MemoryIndex
+    port: Callable[[], JournalPort | None]
+
+    async def follow(self, book: Book) -> None:
+        """Vectors for what has none. A server that is away, or a spent budget, leaves the rest for the next time."""
+        known = self.index.vectors(self.model)
+        missing = [memory for memory in book.memory if memory.id not in known]
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
+            vectors = await self._embed(book, [for_model(memory) for memory in some], [memory.id for memory in some])
+            if vectors is None:
+                return
+            made = {memory.id: vector for memory, vector in zip(some, vectors, strict=True)}
+            await asyncio.to_thread(self.index.keep_vectors, self.model, made)
+
+    async def search(self, book: Book, query: str) -> list[str]:
+        """What means the same first, then what has the words."""
+        by_words = await asyncio.to_thread(self.index.search, query)
+        known = await asyncio.to_thread(self.index.vectors, self.model)
+        asked = await self._embed(book, [query], []) if known else None
+        by_meaning = alike(asked[0], known) if asked else []
+        return list(dict.fromkeys((*by_meaning[:_BEST], *by_words, *by_meaning[_BEST:])))
+
+    async def _embed(self, book: Book, texts: list[str], ids: list[str]) -> list[list[float]] | None:
+        port, limits = self.port(), self.setup.model
+        if port is None or limits is None:
+            return None
+        meter = MemoryMeter(port, book, self.setup, self.clock, self.model, ids)
+        found = await self.embedder.embed(self.model, texts, Limits(timeout_s=min(limits.timeout_s, MOST_S)), meter)
+        if isinstance(found, Failure):
+            logger.info("no vectors: full text alone", action="memory_full_text", code=found.code)
+            return None
+        return found
 
 
 async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]]) -> None:
