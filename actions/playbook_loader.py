@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,20 @@ from schemas.errors import RuleError
 from schemas.yaml_text import read, text_of
 
 SHIPPED = Path(__file__).parent / "playbooks"
+PLUGINS = "mcp."
+"""How the names of tools begin that come and go with a plugin."""
 
 
-def load_all(tools: Registry, folders: tuple[Path, ...] = (SHIPPED,)) -> dict[str, Playbook]:
-    """Playbooks by id; one of a later folder replaces its namesake. ConfigError for the first that is wrong."""
-    files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
-    read_ = [_read(file, tools) for file in files]
+def load_all(
+    tools: Registry, folders: tuple[Path, ...] = (SHIPPED,), *, partial: Collection[Path] = ()
+) -> dict[str, Playbook]:
+    """Playbooks by id; one of a later folder replaces its namesake. ConfigError for the first that is wrong.
+
+    ``partial``: folders whose playbooks may name tools that are not set up here; such steps are left out of plans, and
+    so are those of a plugin that is gone.
+    """
+    files = [(file, folder in partial) for folder in folders for file in sorted(folder.glob("*.yaml"))]
+    read_ = [_read(file, tools, is_partial=is_partial) for file, is_partial in files]
     found = {playbook.id: playbook for playbook, _ in read_}
     for playbook, document in read_:
         for at, step in _everywhere(playbook.steps, ("steps",)):
@@ -39,7 +47,7 @@ def load(file: Path, tools: Registry) -> Playbook:
     return _read(file, tools)[0]
 
 
-def _read(file: Path, tools: Registry) -> tuple[Playbook, Document]:
+def _read(file: Path, tools: Registry, *, is_partial: bool = False) -> tuple[Playbook, Document]:
     text = text_of(file)
     document = read(text, str(file), "playbook")
     if not isinstance(document.data, dict):
@@ -50,7 +58,7 @@ def _read(file: Path, tools: Registry) -> tuple[Playbook, Document]:
         first = error.errors(include_url=False)[0]
         at = tuple(part for part in first["loc"] if part not in (*FORMS, "literal"))
         raise _wrong(document, at, _words(first, at)) from error
-    for at, message in _faults(playbook, tools):
+    for at, message in _faults(playbook, tools, is_partial=is_partial):
         raise _wrong(document, at, message)
     return playbook, document
 
@@ -73,13 +81,14 @@ def _words(error: Mapping[str, Any], at: Trail) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}"
 
 
-def _faults(playbook: Playbook, tools: Registry) -> Iterator[tuple[Trail, str]]:
+def _faults(playbook: Playbook, tools: Registry, *, is_partial: bool) -> Iterator[tuple[Trail, str]]:
     named: set[str] = set()
     for at, step in _everywhere(playbook.steps, ("steps",)):
         if step.id in named:
             yield (*at, "id"), f"step {step.id} is there twice; number the steps s1, s2, ..."
         named.add(step.id)
-        yield from _tool_faults(step, at, tools)
+        if tools.known(step.tool) or not (is_partial or step.tool.startswith(PLUGINS)):
+            yield from _tool_faults(step, at, tools)
         yield from _slot_faults(playbook, step, at)
     yield from _order_faults(playbook.steps, ("steps",), [])
 
@@ -104,7 +113,7 @@ def _referenced(step: StepSpec) -> list[str]:
 
 
 def _tool_faults(step: StepSpec, at: Trail, tools: Registry) -> Iterator[tuple[Trail, str]]:
-    manifest = tools.manifest(step.tool)
+    manifest = tools.known(step.tool)
     if manifest is None:
         yield (*at, "tool"), f"unknown tool {step.tool!r}; {_suggest(step.tool, tools.names())}"
         return

@@ -8,11 +8,12 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import rules
 from actions.executor import Executor
 from actions.otherwise import PlaybookReplanner
-from actions.playbook_loader import load_all
+from actions.playbook_loader import SHIPPED, load_all
 from actions.settings import ActSettings
 from actions.setup import Setup
 from extractors import registry
@@ -33,7 +34,7 @@ from rules.loader import load
 from rules.ruleset import RuleSet
 from schemas.account import AccountState, CursorState
 from schemas.clock import Clock
-from schemas.errors import ConfigError
+from schemas.errors import AuthError, ConfigError
 from streams import topics
 from streams.accounts import Fold, accounts, cursors
 from streams.act import ActAgent, ActDeps
@@ -112,10 +113,16 @@ def _normaliser(connectors: Mapping[str, Connector], settings: Settings, clock: 
     return NormaliseAgent(connectors, settings.zone, clock, DeadLetterLimit(), own)
 
 
+def _nobody(account: AccountState, asked: bool) -> NoReturn:
+    raise AuthError(f"account {account.id} cannot be entered: no service is running", remedy="start the service")
+
+
 def build_setup(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) -> Setup:
-    tools = toolbox(settings, clock, outgoing)
+    """Without ``outgoing`` no tool that needs an account is offered; playbooks may name it all the same."""
+    tools = toolbox(settings, clock, outgoing or Outgoing(_nobody, clock, settings.zone))
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
-    return Setup(playbooks=load_all(tools), tools=tools, settings=act, replanner=PlaybookReplanner())
+    playbooks = load_all(tools, (SHIPPED, settings.home / "playbooks"), partial=(SHIPPED,))
+    return Setup(playbooks=playbooks, tools=tools, settings=act, replanner=PlaybookReplanner())
 
 
 async def open_settings_log(settings: Settings) -> Log:

@@ -161,6 +161,11 @@ class Registry:
     def names(self) -> list[str]:
         return sorted(name for name in self._tools if self.tool(name) is not None)
 
+    def known(self, name: str) -> Manifest | None:
+        """Of every tool that is there, also if nobody has granted what it needs (yet)."""
+        tool = self._tools.get(name)
+        return tool.manifest if tool else None
+
     def manifest(self, name: str) -> Manifest | None:
         """None for a tool that is unknown, switched off, or lacks what it needs."""
         tool = self.tool(name)

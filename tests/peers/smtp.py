@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import smtplib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,12 +21,14 @@ STAGES = ("auth", "auth_later", "mail", "rcpt", "rcpt_later", "data", "data_late
 
 @dataclass
 class Smtp:
-    """``taken``: the recipients of what was delivered. ``fault``: one of ``STAGES``, until it is set to ''."""
+    """``taken``: the recipients of what was delivered. ``fault``: one of ``STAGES``, until it is set to ''.
+    ``delivered`` is called with each letter after its delivery, before its sender hears of it."""
 
     port: int
     lmtp: int
     fault: str = ""
     taken: list[str] = field(default_factory=list)
+    delivered: Callable[[bytes], None] = lambda letter: None
 
     def authenticate(self, server: Any, session: Session, envelope: Envelope, mechanism: str, data: Any) -> AuthResult:
         if self.fault == "auth_later":
@@ -55,6 +57,7 @@ class Smtp:
             with smtplib.LMTP("127.0.0.1", self.lmtp) as lmtp:
                 lmtp.sendmail(str(envelope.mail_from), envelope.rcpt_tos, bytes(envelope.content or b""))
             self.taken += envelope.rcpt_tos
+            self.delivered(bytes(envelope.content or b""))
         if self.fault.startswith("cut"):
             server.transport.abort()
         if self.fault == "silent":

@@ -24,6 +24,7 @@ from actions.testing.desk import Desk
 from actions.testing.household import OWNER, START, trigger
 from actions.testing.laws import contents
 from actions.testing.memory import MemoryJournal, MemoryLog
+from actions.tools.tool import Registry
 from actions.validate import validate
 from schemas import ids
 from schemas.clock import ManualClock
@@ -351,6 +352,24 @@ def test_what_is_no_playbook_at_all_is_said_too(raw: bytes, says: str, tmp_path:
 def test_a_persons_own_playbook_replaces_the_one_that_ships(tmp_path: Path, setup: Setup) -> None:
     (tmp_path / "mine.yaml").write_text(GOOD.replace("test-book", "pay-invoice"))
     assert load_all(setup.tools, (SHIPPED, tmp_path))["pay-invoice"].title == "Test"
+
+
+def test_a_playbook_that_ships_may_name_a_tool_that_is_not_set_up_here(tmp_path: Path, setup: Setup) -> None:
+    playbook = f"{GOOD}  - {{id: s2, tool: fax.send, args: {{to: {{slot: what}}}}}}\n"
+    (tmp_path / "test-book.yaml").write_text(playbook)
+    with pytest.raises(ConfigError, match=r"unknown tool .fax\.send"):
+        load_all(setup.tools, (tmp_path,))
+    partial = Setup(load_all(setup.tools, (tmp_path,), partial=(tmp_path,)), setup.tools, settings=setup.settings)
+    plan = planner.make(Occasion(fired("test-book", RICH), "p", 1, START), {}, partial).plan
+    assert plan is not None
+    assert [step.tool for step in plan.steps] == ["notify"]
+
+
+def test_a_playbook_outlives_the_grant_and_the_plugin_of_its_tools(tmp_path: Path, setup: Setup) -> None:
+    tools = [tool for name in setup.tools.names() if (tool := setup.tools.tool(name))]
+    ungranted = Registry(tools, is_offered=lambda manifest: manifest.name != "notify")
+    (tmp_path / "test-book.yaml").write_text(f"{GOOD}  - {{id: s2, tool: mcp.travel.book, args: {{anything: 1}}}}\n")
+    assert list(load_all(ungranted, (tmp_path,))) == ["test-book"]
 
 
 def test_the_plan_tells_which_text_it_was_made_from(tmp_path: Path, setup: Setup) -> None:
