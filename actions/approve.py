@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from actions import grant, graph, resolve
 from actions.grant import Consent, Grant
 from actions.journal import Draft
 from actions.setup import Setup
 from actions.state import ProposalState
+from actions.waits import REPLY, REPLY_DAYS
 from schemas.command import Command
 from schemas.errors import Refused
 from schemas.model import Json
-from schemas.plan import Fixed, Plan, Step
+from schemas.plan import Argument, Fixed, Plan, Step
 
 
 def approve(state: ProposalState, command: Command, now: datetime, setup: Setup) -> list[Draft]:
@@ -46,7 +47,7 @@ def must_be_seen(state: ProposalState, command: Command) -> Plan:
 def expires_at(plan: Plan, step: Step, now: datetime, setup: Setup) -> datetime:
     """An approval is good for ``grant_ttl`` after the waits that the person saw before this step."""
     before = graph.ancestors(plan, step)
-    ends = [_wait_end(other) for other in plan.steps if other.id in before]
+    ends = [_wait_end(other, now) for other in plan.steps if other.id in before]
     return max([now, *(end for end in ends if end)]) + setup.settings.grant_ttl
 
 
@@ -64,8 +65,16 @@ def grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Gr
     return issued
 
 
-def _wait_end(step: Step) -> datetime | None:
-    until = step.args.get("until") if step.effect == "wait" else None
-    if isinstance(until, Fixed) and isinstance(until.value.v, str):
-        return datetime.fromisoformat(until.value.v)
-    return None
+def _wait_end(step: Step, now: datetime) -> datetime | None:
+    """When a wait is over at the latest; of one that counts in days, as if it began now."""
+    if step.effect != "wait":
+        return None
+    until, days = (_fixed(step.args.get(name)) for name in ("until", "days"))
+    if isinstance(until, str):
+        return datetime.fromisoformat(until)
+    days = REPLY_DAYS if days is None and step.tool == REPLY else days
+    return now + timedelta(days=days) if isinstance(days, int | float) else None
+
+
+def _fixed(argument: Argument | None) -> Json:
+    return argument.value.v if isinstance(argument, Fixed) else None

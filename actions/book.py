@@ -13,6 +13,7 @@ from actions.priority import Standing
 from actions.remembering import Memories
 from actions.spending import Spending
 from actions.state import ACTIVE, OPEN, ProposalState
+from actions.waits import WaitIndex
 from schemas.errors import PoisonError
 from schemas.journal import JournalEntry
 from schemas.trigger import Trigger
@@ -32,6 +33,11 @@ class Book:
         """When something was surfaced ``now``, for the interruption budget."""
         self.shadows: dict[str, tuple[str, datetime]] = {}
         """rule -> the key for which it last fired on trial, and when."""
+        self.waits = WaitIndex()
+        """Steps that wait for an event."""
+        self._places: dict[str, int] = {}
+        self._open: dict[str, None] = {}
+        self._active: dict[str, None] = {}
         self._useful: Counter[str] = Counter()
         self._useless: Counter[str] = Counter()
         self._tips: dict[str, Tip] = {}
@@ -86,7 +92,7 @@ class Book:
 
     def open(self) -> Iterator[ProposalState]:
         """Proposals that wait for the person."""
-        return (p for p in self.proposals.values() if p.phase in OPEN)
+        return iter([self.proposals[name] for name in sorted(self._open, key=self._places.__getitem__)])
 
     def planning(self) -> Iterator[ProposalState]:
         """Proposals that a model is asked about."""
@@ -94,7 +100,7 @@ class Book:
 
     def active(self) -> Iterator[ProposalState]:
         """Runs that the executor has work with; after a restart, advance each of them."""
-        return (p for p in self.proposals.values() if p.phase in ACTIVE)
+        return iter([self.proposals[name] for name in self._active])
 
     def _fold(self, entry: JournalEntry) -> None:
         if entry.type == "note" and entry.body.get("code") == "shadow":
@@ -109,7 +115,18 @@ class Book:
         if state is not None:
             self._index(state, entry)
 
+    def _sort(self, state: ProposalState) -> None:
+        """Thousands of runs may wait: who asks for the open or the active ones must not look at all."""
+        self._places.setdefault(state.id, len(self._places))
+        for phases, names in ((OPEN, self._open), (ACTIVE, self._active)):
+            if state.phase in phases:
+                names[state.id] = None
+            else:
+                names.pop(state.id, None)
+
     def _index(self, state: ProposalState, entry: JournalEntry) -> None:
+        self.waits.follow(state)
+        self._sort(state)
         if entry.type in ("proposal.drafted", "proposal.refreshed", "proposal.joined"):
             for reason in state.standing():
                 self._triggers[reason.trigger.id] = state.id

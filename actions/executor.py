@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 
-from actions import backoff, permit, revise
+from actions import backoff, permit, revise, waits
 from actions.attempt import Answer, attempt, schema_fault
 from actions.book import Book
 from actions.journal import Draft, JournalPort
-from actions.move import EXECUTOR, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
+from actions.move import EXECUTOR, Await, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
 from actions.moves import REPLANNING, next_move
 from actions.plain import clean
+from actions.repeat import polled
 from actions.replan import Wanted
 from actions.resolve import label
 from actions.setup import Setup
@@ -80,9 +82,11 @@ class Executor:
             match move:
                 case Record(drafts):
                     await self._port.append(drafts)
-                case Rest(until) if not busy:
+                case Rest(until) if not busy and not news.is_set():
                     self._forget(state)
                     return until
+                case Rest(_) if not busy:
+                    continue
                 case Rest(until):
                     await self._first(busy, news, until)
                 case _:
@@ -100,6 +104,11 @@ class Executor:
         for uid in [uid for uid, task in busy.items() if task.done()]:
             busy.pop(uid).result()
 
+    def poke(self, proposal: str) -> None:
+        """Something has happened to the run: whoever is at it looks again before it rests."""
+        if proposal in self._turns:
+            self._turns[proposal].news.set()
+
     def _forget(self, state: ProposalState) -> None:
         if state.phase not in ACTIVE:
             self._turns.pop(state.id, None)
@@ -112,6 +121,9 @@ class Executor:
                 await self._look_up(state, step)
             case Verify(step):
                 await self._verify(state, step)
+            case Await(_, draft):
+                at = {"cursor": await self._port.position()}
+                await self._port.append([replace(draft, body=draft.body | at)])
             case Replan(wanted):
                 await self._replan(wanted)
 
@@ -130,7 +142,10 @@ class Executor:
 
     async def _send(self, state: ProposalState, send: Send) -> None:
         """Intent, then the effect, then its result: a death in between leaves an intent that tells of it."""
-        if not await self._port.append([self._intent(state, send)]):
+        intent = self._intent(state, send)
+        if state.plan is not None and waits.needs_cursor(state.plan, send.step):
+            intent.body["cursor"] = await self._port.position()
+        if not await self._port.append([intent]):
             return
         live = state.steps[send.step.uid]
         held_up = self._held_up(state, send, live)
@@ -173,6 +188,8 @@ class Executor:
     def _result(self, state: ProposalState, send: Send, answer: Answer) -> Draft:
         manifest = self._setup.tools.manifest(send.step.tool)
         out = label(answer.out, send.step, send.args.values(), manifest) if manifest else {}
+        if send.step.repeat and answer.outcome == "ok":
+            return polled(state, send.step, send.step.repeat, out, self._clock.now())
         return result(
             state,
             send.step,
@@ -232,7 +249,7 @@ class Executor:
 def _who(move: Move) -> str:
     """Under which name a move is under way."""
     match move:
-        case Send(step=step) | LookUp(step) | Verify(step):
+        case Send(step=step) | LookUp(step) | Verify(step) | Await(step, _):
             return step.uid
     return REPLANNING
 

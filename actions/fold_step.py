@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from actions.state import IN_DOUBT, GateState, LookState, ProposalState, StepPhase, StepState
+from actions.state import IN_DOUBT, Awaits, GateState, LookState, ProposalState, StepPhase, StepState, Trait
 from schemas.journal import EntryType, JournalEntry
 from schemas.value import Value
 
@@ -58,17 +58,20 @@ def _intended(step: StepState, entry: JournalEntry) -> None:
     step.args, step.binding, step.grant = values(body["args"]), body["binding"], body["grant"]
     step.last_sent = instant(body["sent_at"])
     step.first_sent = step.first_sent or step.last_sent
+    step.cursor = body.get("cursor") if step.cursor is None else step.cursor
     step.retry_at, step.look, step.gate, step.wake = None, None, None, None
 
 
 def _resulted(step: StepState, entry: JournalEntry) -> None:
     body: Body = entry.body
-    step.via = body.get("via", "")
+    step.via, step.wake, step.awaits = body.get("via", ""), None, None
     step.phase = _after(step, body)
+    if body.get("again"):
+        step.phase, step.rounds, step.attempts = "waiting", step.rounds + 1, 0
     if step.phase != "unknown":
         step.doubt = False
     if step.phase == "pending":
-        step.first_sent = None  # known to have done nothing: the age of the key counts from the next send
+        step.first_sent = step.cursor = None  # known to have done nothing: the age of the key counts from the next send
     step.out = values(body.get("out") or {})
     step.retry_at = instant(body.get("retry_at"))
     step.code, step.message = body.get("code", ""), body.get("message", "")
@@ -130,12 +133,19 @@ def _answered(step: StepState, entry: JournalEntry) -> None:
 
 
 def _waiting(step: StepState, entry: JournalEntry) -> None:
-    step.phase, step.wake = "waiting", instant(entry.body["wake"])
+    body: Body = entry.body
+    step.phase, step.wake = "waiting", instant(body["wake"])
+    if "kind" in body:
+        tests = tuple(Trait(*test) for test in body["match"])
+        step.awaits = Awaits(body["kind"], tests, body["cursor"], body["on_timeout"])
 
 
 def _fired(step: StepState, entry: JournalEntry) -> None:
+    """Of an event and a deadline that come together, the first in the journal counts."""
+    if step.phase != "waiting":
+        return
     body: Body = entry.body
-    step.phase, step.wake = "ok", None
+    step.phase, step.wake, step.awaits = "ok", None, None
     step.out = values(body.get("out") or {})
 
 

@@ -46,6 +46,10 @@ class JournalPort(Protocol):
         """
         ...
 
+    async def position(self) -> int:
+        """Where the owner's events end now: what comes later lies at this place or after it."""
+        ...
+
 
 def seal(drafts: Sequence[Draft], *, owner: str, epoch: int, tip: Callable[[str], Tip]) -> list[JournalEntry]:
     """The entries that continue each stream's ``tip`` (the book's), and one another."""

@@ -46,6 +46,14 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class Await:
+    """Begin to wait for an event, from where the owner's events end now."""
+
+    step: Step
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
 class Replan:
     """Ask for another way on."""
 
@@ -59,7 +67,7 @@ class Rest:
     until: datetime | None = None
 
 
-Move = Record | Send | LookUp | Verify | Replan | Rest
+Move = Record | Send | LookUp | Verify | Await | Replan | Rest
 
 
 def record(state: ProposalState, type_: EntryType, now: datetime, body: dict[str, Json]) -> Record:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from datetime import datetime, timedelta
 
-from actions import compensate, doubt, graph, nominal, permit, replan, resolve
-from actions.move import Move, Record, Replan, Rest, Send, Verify, dumped, record, result
+from actions import compensate, doubt, graph, nominal, permit, predicate, replan, resolve, waits
+from actions.move import Await, Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
 from actions.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
 from actions.tools.tool import UNGRANTED
@@ -93,20 +93,30 @@ def _is_blocked(state: ProposalState, plan: Plan, step: Step) -> bool:
 
 def _holds(state: ProposalState, plan: Plan, guard: Guard) -> bool:
     value = state.steps[plan.step(guard.step).uid].out.get(guard.field)
-    match guard.op:
-        case "is":
-            return value is not None and value.v == guard.value
-        case "is_not":
-            return value is None or value.v != guard.value
-        case "present":
-            return value is not None and value.v not in (None, "", [], {})
+    return predicate.holds(guard.op, value.v if value else None, guard.value)
 
 
 def _skip(state: ProposalState, step: Step, now: datetime, reason: str, says: str) -> Record:
     return record(state, "step.skipped", now, {"step": step.uid, "reason": reason, "says": says})
 
 
+def _wait_for_event(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime) -> Move:
+    if live.awaits is None:
+        begun = waits.begun(state, plan, step, _args(state, plan, step), now)
+        if isinstance(begun, str):
+            return Record((result(state, step, now, "failed", code="bad_argument", message=begun, via="engine"),))
+        return Record((begun,)) if begun.body["cursor"] is not None else Await(step, begun)
+    if live.wake is None or now < live.wake:
+        return Rest(live.wake)
+    if live.awaits.on_timeout == "fail":
+        message = "what it waited for did not come"
+        return Record((result(state, step, now, "failed", code="timeout", message=message, via="engine"),))
+    return record(state, "wait.fired", now, {"step": step.uid, "out": dumped(waits.timed_out(step))})
+
+
 def _wait(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime) -> Move:
+    if waits.is_for_event(step):
+        return _wait_for_event(state, plan, step, live, now)
     if live.wake is None:
         until = _args(state, plan, step).get("until")
         if until is None or nominal.fault("DateTime", until.v):

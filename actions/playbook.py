@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from actions.nominal import NOMINALS
+from schemas.duration import Duration
 from schemas.model import Model
-from schemas.plan import Cause
+from schemas.plan import Cause, Op
 from schemas.value import Integrity
 
 PLACE = re.compile(r"\{(s[0-9]{1,2}\.[a-z_]+|[a-z_]+)\}")
@@ -117,8 +118,20 @@ class GuardSpec(Model):
     """Run the step only if an earlier result says so."""
 
     ref: str = Field(pattern=r"^s[0-9]{1,2}\.[a-z_]+$")
-    op: Literal["is", "is_not", "present"] = "is"
-    value: str | int | float | bool | None = None
+    op: Op = "is"
+    value: str | int | float | bool | dict[str, str] | None = None
+
+
+class RepeatSpec(Model):
+    """Ask again until a field of the answer says so; ``slot`` names the value that it is held against."""
+
+    field: str
+    op: Op = "is"
+    value: str | int | float | bool | dict[str, str] | None = None
+    slot: str | None = None
+    every: Duration
+    at_most: int = Field(ge=1, le=1000)
+    on_end: Literal["fail", "go_on"] = "fail"
 
 
 class StepSpec(Model):
@@ -132,6 +145,7 @@ class StepSpec(Model):
     only_after: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     when: GuardSpec | None = None
+    repeat: RepeatSpec | None = None
     why: str = Field(default="", max_length=200)
     otherwise: tuple[Otherwise, ...] = ()
     """What to do instead if the step ends badly; the first one for its cause."""

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from actions import waits
 from actions.playbook import FORMS, Playbook, RefArg, StepSpec, TextArg, places, text_refs
-from actions.tools.tool import Registry
+from actions.tools.tool import Manifest, Registry
 from schemas.document import KEY, Document, Trail
 from schemas.errors import RuleError
 from schemas.yaml_text import read, text_of
@@ -120,13 +121,31 @@ def _tool_faults(step: StepSpec, at: Trail, tools: Registry) -> Iterator[tuple[T
     for name in step.args:
         if manifest.arg(name) is None and not manifest.is_open(name):
             yield (*at, "args", name), f"{step.tool} has no argument {name!r}; {_suggest(name, list(manifest.args))}"
+        elif step.tool == waits.EVENT and name.startswith(waits.MATCH) and waits.field_fault(name):
+            yield (*at, "args", name), waits.field_fault(name)
+    yield from _repeat_faults(step, at, manifest)
     for name, arg in manifest.args.items():
         if arg.required and name not in step.args:
             yield at, f"{step.tool} needs the argument {name!r} ({arg.type}); add it"
 
 
+def _repeat_faults(step: StepSpec, at: Trail, manifest: Manifest) -> Iterator[tuple[Trail, str]]:
+    if step.repeat is None:
+        return
+    if manifest.effect_class != "pure" or manifest.effect == "wait":
+        yield (*at, "repeat"), f"{step.tool} cannot be repeated: only a question can"
+    elif step.repeat.field not in manifest.returns:
+        has = list(manifest.returns)
+        yield (
+            (*at, "repeat", "field"),
+            f"{step.tool} returns no {step.repeat.field!r}; {_suggest(step.repeat.field, has)}",
+        )
+
+
 def _slot_faults(playbook: Playbook, step: StepSpec, at: Trail) -> Iterator[tuple[Trail, str]]:
     known = playbook.types()
+    if step.repeat and step.repeat.slot and step.repeat.slot not in known:
+        yield (*at, "repeat", "slot"), f"unknown slot {step.repeat.slot!r}; {_suggest(step.repeat.slot, list(known))}"
     for name in step.needs:
         if name not in known:
             yield (*at, "needs"), f"unknown slot {name!r}; {_suggest(name, list(known))}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from actions.experience import Experience
 from actions.grant import Grant
 from schemas.model import Json
-from schemas.plan import Cause, Plan, Step
+from schemas.plan import Cause, Op, Plan, Step
 from schemas.trigger import Trigger
 from schemas.value import Value
 
@@ -67,6 +67,25 @@ class LookState:
     retry_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One thing that an event must have: a field, a comparison, a value."""
+
+    field: str
+    op: Op
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Awaits:
+    """The event that a step waits for. ``cursor``: where among the owner's events it may lie at the earliest."""
+
+    kind: str
+    tests: tuple[Trait, ...]
+    cursor: int | None
+    on_timeout: str
+
+
 @dataclass(slots=True)
 class StepState:
     uid: str
@@ -85,6 +104,11 @@ class StepState:
     retry_at: datetime | None = None
     wake: datetime | None = None
     """When a wait or a hold ends."""
+    cursor: int | None = None
+    """Where the owner's events ended when it was first sent, if anything after it waits for an event."""
+    awaits: Awaits | None = None
+    rounds: int = 0
+    """Answers of a repeated question that did not say what was waited for."""
     gate: GateState | None = None
     kept: tuple[str, ...] = ()
     """Identifiers from outside that the person chose to leave in what is sent, in canonical spelling."""

@@ -28,7 +28,7 @@ from actions.remembering import Memories
 from actions.setup import Setup
 from actions.tools.tool import Manifest
 from schemas import clock, ids
-from schemas.plan import Argument, Fixed, Guard, Ref, Step, Template
+from schemas.plan import Argument, Fixed, Guard, Ref, Repeat, Step, Template
 from schemas.trigger import Trigger
 from schemas.value import Integrity, Value
 
@@ -79,6 +79,7 @@ def build(spec: StepSpec, values: Values, occasion: Occasion, setup: Setup) -> S
         args=args,
         depends_on=_edges(spec),
         when=_guard(spec),
+        repeat=_repeat(spec, values),
         why=spec.why,
         evidence=tuple(evidence.event for evidence in occasion.trigger.evidence),
         **manifested(manifest),
@@ -115,6 +116,8 @@ def _is_lost(
     if manifest is None or set(spec.only_after) & set(gone) or set(spec.needs) - set(values):
         return True
     if spec.when and spec.when.ref.split(".")[0] in gone:
+        return True
+    if spec.repeat and spec.repeat.slot and spec.repeat.slot not in values:
         return True
     return any(arg.required and name not in args for name, arg in manifest.args.items())
 
@@ -162,6 +165,17 @@ def _guard(spec: StepSpec) -> Guard | None:
         return None
     step, field = spec.when.ref.split(".")
     return Guard(step=step, field=field, op=spec.when.op, value=spec.when.value)
+
+
+def _repeat(spec: StepSpec, values: Values) -> Repeat | None:
+    asked = spec.repeat
+    if asked is None:
+        return None
+    wanted = values[asked.slot].v if asked.slot else asked.value
+    return Repeat(
+        field=asked.field, op=asked.op, value=wanted,
+        every_s=asked.every.timedelta().total_seconds(), at_most=asked.at_most, on_end=asked.on_end,
+    )  # fmt: skip
 
 
 def _argument(arg: ArgSpec, name: str, manifest: Manifest, values: Values, setup: Setup) -> Argument:

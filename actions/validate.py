@@ -99,6 +99,11 @@ def _arguments(plan: Plan, step: Step, at: str, manifests: Manifests) -> Iterato
     manifest = manifests(step.tool)
     if manifest is None:
         return
+    if step.repeat and (manifest.effect_class != "pure" or manifest.effect == "wait"):
+        yield Fault(f"{at}/repeat", "not_a_question", f"{step.tool} cannot be repeated", "repeat a step that reads")
+    elif step.repeat and step.repeat.field not in manifest.returns:
+        hint = f"it has {', '.join(manifest.returns) or 'nothing'}"
+        yield Fault(f"{at}/repeat/field", "unknown_field", f"{step.tool} returns no {step.repeat.field!r}", hint)
     for name, arg in manifest.args.items():
         if arg.required and name not in step.args:
             yield Fault(f"{at}/args", "missing_argument", f"{step.tool} needs {name!r} ({arg.type})", f"add {name!r}")

@@ -26,7 +26,7 @@ from actions.tools.times import MeetingTimes
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
 from actions.tools.unsubscribe import MailUnsubscribe
-from actions.tools.wait import WaitUntil
+from actions.tools.wait import all_waits
 from actions.tools.web import Hosts, WebGet, WebSubmit
 from actions.tools.wire import Reply
 from forewatch.memories import Notes
@@ -97,7 +97,7 @@ def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) 
         HistoryQuery(_History(settings)),
         MemoryRecall(Notes(settings.home)),
         MemoryRemember(Notes(settings.home), settings.owner),
-        WaitUntil(),
+        *all_waits(),
         *_files(settings),
         *_payments(settings, clock),
         *_web(settings, clock),

@@ -82,6 +82,7 @@ class Service:
 
     async def stop(self) -> None:
         """Prompt; whatever was under way goes on at the next start."""
+        await self.act.close()
         await self.worker.stop()
         await asyncio.to_thread(self.credentials.close)
         await asyncio.to_thread(self.history.close)

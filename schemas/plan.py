@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -47,13 +47,28 @@ class Template(Model):
 Argument = Annotated[Fixed | Ref | Template, Field(discriminator="kind")]
 
 
+Op = Literal["is", "is_not", "present", "contains", "below", "above", "at_least", "at_most"]
+OPS: tuple[Op, ...] = get_args(Op)
+
+
 class Guard(Model):
     """The step runs only if this holds of an earlier result; else it is skipped."""
 
     step: str
     field: str
-    op: Literal["is", "is_not", "present"] = "is"
+    op: Op = "is"
     value: Json = None
+
+
+class Repeat(Model):
+    """A question that is asked again until its answer says so. ``on_end``: what the step is when it never does."""
+
+    field: str
+    op: Op = "is"
+    value: Json = None
+    every_s: float = Field(ge=1)
+    at_most: int = Field(ge=1, le=1000)
+    on_end: Literal["fail", "go_on"] = "fail"
 
 
 class Retry(Model):
@@ -83,6 +98,8 @@ class Step(Model):
     args: dict[str, Argument] = {}
     depends_on: tuple[str, ...] = ()
     when: Guard | None = None
+    repeat: Repeat | None = None
+    """Of steps that change nothing: a polled value."""
     why: str = Field(default="", max_length=200)
     evidence: tuple[str, ...] = ()
     effect: Effect

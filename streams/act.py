@@ -15,12 +15,14 @@ from typing import Protocol
 import structlog
 from pydantic import ValidationError
 
+from actions import waits
 from actions.book import Book
 from actions.experience import STREAM
 from actions.journal import Draft, JournalPort
 from actions.propose import Input, Tick, decide, next_tick
 from actions.setup import Setup
 from actions.standing import is_news_for_all
+from actions.state import ACTIVE
 from schemas import ids
 from schemas.clock import Clock
 from schemas.command import Command
@@ -32,17 +34,25 @@ from schemas.trigger import SIGNALS, Suppression
 from streams import topics
 from streams.codec import decode, encode
 from streams.deadletter import dead_letter
+from streams.feed import EventFeed
 from streams.journal import PartitionJournal
+from streams.wakes import Place, Wakes
 from streams.work import Batch, Log, Output, Result, read_entries
 
 log = structlog.get_logger(__name__)
 
+AT_ONCE = 256
+"""Runs that may do something at the same time. One that waits is not among them: it holds no task."""
 RUN_KINDS = {"run.started", "run.done", "run.failed", "run.stopped"}
 
 
 class Runner(Protocol):
     async def advance(self, proposal: str) -> datetime | None:
         """All that can be done now for this run; when to look again, or None."""
+        ...
+
+    def poke(self, proposal: str) -> None:
+        """Something has happened to the run: whoever is at it looks again before it rests."""
         ...
 
 
@@ -67,6 +77,9 @@ class OwnerPort:
     async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
         return await self._journal.append(self._owner, drafts)
 
+    async def position(self) -> int:
+        return await self._journal.position()
+
 
 class ActAgent:
     """Handler of the topics ``triggers`` and ``commands``."""
@@ -75,7 +88,9 @@ class ActAgent:
         self._deps = deps
         self._journals: dict[int, PartitionJournal] = {}
         self._runners: dict[tuple[int, str], Runner] = {}
-        self._wakes: dict[str, datetime | None] = {}
+        self._feeds: dict[int, EventFeed] = {}
+        self._wakes = Wakes()
+        self._going: dict[Place, asyncio.Task[None]] = {}
         self._answers: dict[str, asyncio.Future[list[JournalEntry]]] = {}
         self.on_work: Callable[[], None] = lambda: None
         """Called when a run may go on or a timer may have moved."""
@@ -88,6 +103,8 @@ class ActAgent:
         await journal.claim()
         await self._hear_first(journal, partition)
         self._journals[partition] = journal
+        self._feeds[partition] = EventFeed(self._deps.log, partition)
+        self._look_at_all(journal)
         self.on_work()
 
     async def _hear_first(self, journal: PartitionJournal, partition: int) -> None:
@@ -103,6 +120,8 @@ class ActAgent:
 
     async def revoked(self, partition: int) -> None:
         self._journals.pop(partition, None)
+        self._wakes.forget(partition)
+        await self._halt([place for place in self._going if place.partition == partition])
         for key in [key for key in self._runners if key[0] == partition]:
             del self._runners[key]
 
@@ -131,14 +150,25 @@ class ActAgent:
             waiting.set_result(journal.caused_by(input.id))
 
     async def _decide(self, journal: PartitionJournal, owner: str, input: Input) -> list[JournalEntry]:
-        now = self._deps.clock.now()
-        drafts = decide(journal.book(owner), input, now, self._deps.setup)
+        drafts = decide(journal.book(owner), input, self._deps.clock.now(), self._deps.setup)
         entries = await journal.append(owner, drafts)
-        for entry in entries:
-            self._wakes[entry.stream] = now
-        if any(is_news_for_all(entry) for entry in entries):
-            self._wakes.clear()
+        self._look_at(journal, entries)
         return entries
+
+    def _look_at(self, journal: PartitionJournal, entries: Sequence[JournalEntry]) -> None:
+        now = self._deps.clock.now()
+        for entry in entries:
+            state = journal.book(entry.owner).proposals.get(entry.stream)
+            if state is not None and state.phase in ACTIVE:
+                self._wakes.set(Place(journal.partition, entry.owner, entry.stream), now)
+            if is_news_for_all(entry):
+                self._look_at_all(journal)
+
+    def _look_at_all(self, journal: PartitionJournal) -> None:
+        now = self._deps.clock.now()
+        for owner, book in journal.books.items():
+            for state in book.active():
+                self._wakes.set(Place(journal.partition, owner, state.id), now)
 
     # -- what serve, the demo and the API ask for
 
@@ -156,15 +186,24 @@ class ActAgent:
     def next_wake(self) -> datetime | None:
         """When a proposal or a run next needs time to have passed."""
         times = [t for book in self.books() if (t := next_tick(book)) is not None]
-        for book in self.books():
-            for state in book.active():
-                wake = self._wakes.get(state.id, self._deps.clock.now())
-                if wake is not None:
-                    times.append(wake)
+        if len(self._going) < AT_ONCE and (wake := self._wakes.next()) is not None:
+            times.append(wake)
         return min(times, default=None)
 
     async def step(self) -> bool:
-        """Do what is due by now: expiries, wake-ups, and each run as far as it goes. True if anything happened."""
+        """Do what is due by now, and see it done: expiries, wake-ups, and each run as far as it goes. True if anything
+        happened."""
+        moved = False
+        while await self.begin() or self._going:
+            moved = True
+            if self._going:
+                await asyncio.wait(self._going.values(), return_when=asyncio.FIRST_COMPLETED)
+        return moved
+
+    async def begin(self) -> bool:
+        """The same without waiting for what a run does: a slow call of one holds up no other, and no clock. Raises
+        what made a run's task fail."""
+        self._reap()
         now = self._deps.clock.now()
         moved = False
         for partition, journal in list(self._journals.items()):
@@ -173,25 +212,45 @@ class ActAgent:
                 if due is not None and due <= now:
                     await self._decide(journal, owner, Tick())
                     moved = True
-                moved |= await self._advance(partition, journal, book)
+            await self._feed(partition, journal)
+        for place in self._wakes.due(now, AT_ONCE - len(self._going)):
+            moved |= self._go_on(place)
         return moved
 
-    async def _advance(self, partition: int, journal: PartitionJournal, book: Book) -> bool:
-        now = self._deps.clock.now()
-        ready = []
-        for state in list(book.active()):
-            wake = self._wakes.get(state.id, now)
-            if wake is not None and wake <= now:
-                ready.append(state.id)
-        runner = self._runner(partition, journal, book)
+    async def _feed(self, partition: int, journal: PartitionJournal) -> None:
+        async for book, proposal, uid, event in self._feeds[partition].arrivals(journal.books):
+            drafts = waits.arrived(book.proposals[proposal], uid, event, self._deps.clock.now())
+            if drafts:
+                self._look_at(journal, await journal.append(book.owner, drafts))
 
-        async def go_on(proposal: str) -> None:
-            self._wakes.pop(proposal, None)  # what arrives while it runs sets it anew
-            wake = await runner.advance(proposal)
-            self._wakes.setdefault(proposal, wake)
+    def _go_on(self, place: Place) -> bool:
+        journal = self._journals.get(place.partition)
+        if journal is None:
+            return False
+        runner = self._runner(place.partition, journal, journal.book(place.owner))
+        if place in self._going:
+            runner.poke(place.proposal)
+            return False
+        task = self._going[place] = asyncio.create_task(self._advance(place, runner))
+        task.add_done_callback(lambda _: self.on_work())
+        return True
 
-        await asyncio.gather(*(go_on(proposal) for proposal in ready))
-        return bool(ready)
+    async def _advance(self, place: Place, runner: Runner) -> None:
+        self._wakes.sooner(place, await runner.advance(place.proposal))
+
+    def _reap(self) -> None:
+        for place in [place for place, task in self._going.items() if task.done()]:
+            self._going.pop(place).result()
+
+    async def close(self) -> None:
+        """Whatever is under way is given up; the journal tells of it at the next start."""
+        await self._halt(list(self._going))
+
+    async def _halt(self, places: Sequence[Place]) -> None:
+        tasks = [self._going.pop(place) for place in places]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _runner(self, partition: int, journal: PartitionJournal, book: Book) -> Runner:
         key = (partition, book.owner)

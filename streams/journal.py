@@ -83,6 +83,10 @@ class PartitionJournal:
         self._lock = asyncio.Lock()
 
     @property
+    def partition(self) -> int:
+        return self._partition
+
+    @property
     def _stream(self) -> str:
         return f"epoch:{self._partition}"
 
@@ -98,6 +102,10 @@ class PartitionJournal:
     def caused_by(self, cause: str) -> list[JournalEntry]:
         """What this trigger or command has led to, if that was among the newest entries."""
         return [entry for entry in self._newest if entry.cause == cause]
+
+    async def position(self) -> int:
+        """Where the events of this partition end now."""
+        return await self._log.end(topics.EVENTS, self._partition)
 
     def book(self, owner: str) -> Book:
         return self.books.setdefault(owner, Book(owner))

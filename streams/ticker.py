@@ -50,22 +50,23 @@ class Ticker:
         """For ever; what it raises is the worker's end."""
         while True:
             self._wake.clear()
-            await self.step()
+            await self.step(see_done=False)
             pause = max(SHORTEST_SLEEP_S, (self.next_due() - self._deps.clock.now()).total_seconds())
             try:
                 await asyncio.wait_for(self._wake.wait(), pause)
             except TimeoutError:
                 continue
 
-    async def step(self) -> None:
-        """Append the polls, days and ticks that are due by now, then let the runs go on."""
+    async def step(self, *, see_done: bool = True) -> None:
+        """Append the polls, days and ticks that are due by now, then let the runs go on, and wait for what they do or
+        not."""
         if self._deps.evaluate.owns(0):
             await self._deps.accounts.refresh()
             await self._deps.cursors.refresh()
             outputs = [*self.polls_due(), *self.days_due(), *self.timers_due()]
             if outputs:
                 await self._deps.log.append(outputs)
-        await self._deps.act.step()
+        await (self._deps.act.step() if see_done else self._deps.act.begin())
 
     def next_due(self) -> datetime:
         """When ``step`` is next worth calling, at most a minute from now."""

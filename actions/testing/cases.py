@@ -199,6 +199,8 @@ CASES: Mapping[str, Case] = {
         lambda desk: None, lambda desk: (desk.outbox / f"{KEY}.json").unlink(), text="Due tomorrow: Acme"
     ),
     "wait.until": Case.of(until="2025-03-04T09:00:00+00:00"),
+    "wait.event": Case.of(kind="bank.posted", days=3, **{"match.title": "Acme"}),
+    "wait.reply": Case.of(message_id="<m1@example.org>"),
     "history.query": Case.of(sql="SELECT 1"),
     "memory.recall": Case.of(query="dentist"),
     "memory.remember": Case.of(nothing, lambda desk: desk.notes.notes.clear(), text="Never call before nine."),

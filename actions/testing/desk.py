@@ -28,7 +28,7 @@ from actions.tools.times import MeetingTimes
 from actions.tools.tool import Registry, Tool
 from actions.tools.tree import Tree
 from actions.tools.unsubscribe import MailUnsubscribe
-from actions.tools.wait import WaitUntil
+from actions.tools.wait import all_waits
 from actions.tools.web import Hosts, WebGet, WebSubmit
 from schemas.clock import Clock
 from schemas.model import Json
@@ -101,7 +101,7 @@ class Desk:
                 HistoryQuery(self.history),
                 MemoryRecall(self.notes),
                 MemoryRemember(self.notes, "ann"),
-                WaitUntil(),
+                *all_waits(),
             ]
         )
 

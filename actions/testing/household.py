@@ -21,7 +21,7 @@ from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.memory import MemoryJournal, MemoryLog
 from actions.testing.points import nowhere
 from actions.tools.tool import Arg, Registry, Tool
-from actions.tools.wait import WaitUntil
+from actions.tools.wait import all_waits
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb
@@ -146,7 +146,7 @@ class Household:
             )
         }  # fmt: skip
         books = {"pay": playbook(self.shape, self.steps)}
-        tools = Registry([*self.tools.values(), WaitUntil(), *self.extra])
+        tools = Registry([*self.tools.values(), *all_waits(), *self.extra])
         self.setup = Setup(books, tools, settings=self.settings, replanner=self.replanner)
         self.proposal = ids.proposal_id(OWNER, trigger().id)
         self.questions = 0

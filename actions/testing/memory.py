@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from actions import waits
 from actions.book import Book
 from actions.journal import Draft, seal
 from actions.standing import admits
 from actions.testing.points import nowhere
+from schemas.clock import Clock
 from schemas.errors import Fenced
+from schemas.event import Event
 from schemas.journal import JournalEntry
 
 
@@ -20,6 +23,8 @@ class MemoryLog:
 
     entries: list[JournalEntry] = field(default_factory=list)
     epoch: int = 0
+    events: list[Event] = field(default_factory=list)
+    """What the owner's sources have said, in order."""
 
     def open(self, owner: str, point: Callable[[str], None] = nowhere) -> MemoryJournal:
         """Take over: older journals on this log are fenced from now on."""
@@ -37,6 +42,17 @@ class MemoryJournal:
         self._epoch = epoch
         self._point = point
         self._lock = asyncio.Lock()
+
+    async def position(self) -> int:
+        return len(self._log.events)
+
+    async def feed(self, clock: Clock) -> None:
+        """Show the waits what has come since their cursors, as the act agent does."""
+        for offset, event in enumerate(self._log.events):
+            for proposal, uid in self.book.waits.found_by(event, offset):
+                drafts = waits.arrived(self.book.proposals[proposal], uid, event, clock.now())
+                if drafts:
+                    await self.append(drafts)
 
     async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
         async with self._lock:

@@ -41,6 +41,10 @@ class SqliteJournal:
     def close(self) -> None:
         self._db.close()
 
+    async def position(self) -> int:
+        """It carries no events."""
+        return 0
+
     async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
         async with self._lock:
             names = "+".join(draft.type for draft in drafts)
