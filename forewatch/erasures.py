@@ -18,7 +18,7 @@ _COUNT = "erasures"
 
 
 class Erasure(Model):
-    """``keys``: names of what erased runs have left in an outbox."""
+    """``keys``: names of what erased runs have left in an outbox, and of what their tools have kept."""
 
     at: Instant
     keys: tuple[str, ...] = ()
@@ -47,4 +47,5 @@ async def follow(settings: Settings, log: Log) -> None:
 def clear_outbox(settings: Settings, keys: Iterable[str]) -> None:
     for key in keys:
         if key.isalnum():
-            (settings.place("outbox") / f"{key}.json").unlink(missing_ok=True)
+            for folder in (settings.place("outbox"), settings.effects):
+                (folder / f"{key}.json").unlink(missing_ok=True)

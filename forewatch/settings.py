@@ -183,6 +183,11 @@ class Settings(BaseSettings):
         return self.home / "vault.db"
 
     @property
+    def effects(self) -> Path:
+        """What tools remember of their calls, by key."""
+        return self.home / "effects"
+
+    @property
     def locks(self) -> Path:
         """Of accounts, across processes."""
         return self.home / "locks"

@@ -13,6 +13,7 @@ from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
+from actions.tools.invitation import MailAnswerInvitation
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
 from actions.tools.meetings import INVITE, RESCHEDULE, MeetingAnswer, MeetingCancel, MeetingCreate, MeetingMove
@@ -114,12 +115,13 @@ def _tree(settings: Settings) -> Tree:
 
 
 def _kept(settings: Settings) -> Kept:
-    return Kept(settings.home / "effects")
+    return Kept(settings.effects)
 
 
 def _mail(settings: Settings, clock: Clock, outgoing: Outgoing) -> Iterator[Tool]:
     tree, kept = _tree(settings), _kept(settings)
     yield from (MailSend(outgoing, tree, clock), MailReply(outgoing, tree, clock))
+    yield MailAnswerInvitation(outgoing, tree, clock)
     yield from (MailLabel(outgoing, kept), MailMove(outgoing, kept))
     yield MailUnsubscribe(outgoing, _PublicWeb(clock), kept)
 

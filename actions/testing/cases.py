@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import email.policy
 import io
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,32 @@ def _has_mail(desk: Desk) -> None:
     desk.web.pages["https://lists.example.org/leave?u=17"] = page("You have left.")
 
 
+INVITATION = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Town//EN\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:townhall\r\n"
+    "DTSTAMP:20250301T000000Z\r\nSEQUENCE:3\r\nDTSTART;TZID=Europe/Berlin:20250320T100000\r\nDURATION:PT1H\r\n"
+    "SUMMARY:Town hall\\, in the square\r\nORGANIZER;CN=Ada:mailto:ada@example.org\r\n"
+    "ATTENDEE;CN=Ann;PARTSTAT=NEEDS-ACTION;RSVP=TRUE:mailto:Ann@example.org\r\n"
+    "ATTENDEE;PARTSTAT=ACCEPTED:mailto:bo@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+
+def invitation(**changes: str) -> bytes:
+    """A mail that invites; ``changes`` replace words of its calendar."""
+    text = INVITATION
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    mail = EmailMessage(policy=email.policy.SMTP)
+    mail["From"], mail["To"], mail["Message-ID"] = "ada@example.org", "ann@example.org", "<town@example.org>"
+    mail["Subject"] = "Invitation: Town hall"
+    mail.set_content("You are invited.")
+    mail.add_alternative(text, subtype="calendar", params={"method": "REQUEST"})
+    return mail.as_bytes()
+
+
+def _has_invitation(desk: Desk) -> None:
+    desk.mail.box.mails = [Mail(invitation())]
+
+
 def _nothing_sent(desk: Desk) -> None:
     desk.mail.box.mails = [mail for mail in desk.mail.box.mails if mail.folder != "Sent"]
 
@@ -187,7 +215,12 @@ CASES: Mapping[str, Case] = {
         _has_letter,
         _nothing_sent,
     ),
-    "mail.reply": Case.of(_has_mail, _nothing_sent, message_id="<news@example.org>", body="Thank you."),
+    "mail.reply": Case.of(
+        _has_mail, _nothing_sent, message_id="<news@example.org>", to="ada@example.org", body="Thank you."
+    ),
+    "mail.answer_invitation": Case.of(
+        _has_invitation, _nothing_sent, message_id="<town@example.org>", to="ada@example.org", answer="accepted"
+    ),
     "mail.label": Case.of(_has_mail, _has_mail, message_id="<news@example.org>", label="Due soon", on=True),
     "mail.move": Case.of(_has_mail, _has_mail, message_id="<news@example.org>", folder="archive"),
     "mail.unsubscribe": Case.of(_has_mail, None, message_id="<news@example.org>"),

@@ -15,6 +15,7 @@ from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
+from actions.tools.invitation import MailAnswerInvitation
 from actions.tools.kept import Kept
 from actions.tools.mail import MailDraft
 from actions.tools.meetings import INVITE, RESCHEDULE, MeetingAnswer, MeetingCancel, MeetingCreate, MeetingMove
@@ -122,6 +123,7 @@ class Desk:
         return [
             MailSend(self.mail, tree, self.clock),
             MailReply(self.mail, tree, self.clock),
+            MailAnswerInvitation(self.mail, tree, self.clock),
             MailLabel(self.mail, kept),
             MailMove(self.mail, kept),
             MailUnsubscribe(self.mail, self.web, kept),

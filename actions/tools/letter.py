@@ -66,7 +66,18 @@ class Letter:
             and str(mail["Subject"] or "").strip() == clean(self.subject, 200)
             and body.split() == text_of(self.body).split()
             and files == [(each.name, each.content) for each in self.attachments]
+            and (self.calendar is None or _timeless(self.calendar[0].decode()) in map(_timeless, _calendars(mail)))
         )
+
+
+def _calendars(mail: EmailMessage) -> list[str]:
+    parts = [part.get_payload(decode=True) for part in mail.walk() if part.get_content_type() == "text/calendar"]
+    return [part.decode("utf-8", "replace") for part in parts if isinstance(part, bytes)]
+
+
+def _timeless(calendar: str) -> list[str]:
+    """Its lines but the one that says when it was made."""
+    return [line for line in calendar.split() if not line.startswith("DTSTAMP")]
 
 
 def text_of(body: str) -> str:

@@ -56,10 +56,10 @@ SEND = outgoing(
 REPLY = outgoing(
     name="mail.reply",
     description="Answer a mail, in its thread, to the one who wrote it.",
-    says="Answer the mail {message_id}: {body}",
+    says="Answer {to} (the mail {message_id}): {body}",
     args={
         "message_id": Arg(type="MessageId", says="the mail to answer"),
-        "to": Arg(type="Email", required=False, says="its sender; anybody else is refused"),
+        "to": Arg(type="Email", says="its sender; anybody else is refused"),
         "body": Arg(type="Text", says="text"),
         "attachment": _ATTACHMENT,
         "account": ACCOUNT,
@@ -117,7 +117,7 @@ class MailSend(Sends):
 
 
 class MailReply(Sends):
-    """The recipient is the original's Reply-To or From: an argument may confirm it, and change nothing."""
+    """The recipient is the original's Reply-To or From. It is an argument too: what is approved says to whom."""
 
     manifest = REPLY
 
@@ -128,7 +128,7 @@ class MailReply(Sends):
             raise StepFailed("the mail to answer is not there any more", code="not_found")
         original = parsed(raw)
         to = correspondent(original)
-        if args.get("to") and str(args["to"]).lower() != to.lower():
+        if str(args["to"]).lower() != to.lower():
             raise StepFailed(f"the mail came from {clean(to, 80)}, not from {args['to']}", code="denied")
         subject = clean(str(original["Subject"] or ""), 190)
         subject = subject if subject.lower().startswith(("re:", "aw:")) else f"Re: {subject}"

@@ -119,7 +119,7 @@ class TestSending:
         raw = incoming("question", From=f"Ada <{person.friend}>", References="<first@example.org>")
         with person.dovecot.client(person.user) as client:
             client.append("INBOX", raw)
-        person.calls("mail.reply", {"message_id": "<question@example.org>", "body": "Yes."})
+        person.calls("mail.reply", {"message_id": "<question@example.org>", "to": person.friend, "body": "Yes."})
         (arrived,) = person.holds(person.friend, "INBOX")
         assert arrived["In-Reply-To"] == "<question@example.org>"
         assert arrived["References"] == "<first@example.org> <question@example.org>"

@@ -123,7 +123,7 @@ class TestGmail:
     def test_an_answer_stays_in_its_thread(self, tmp_path: Path) -> None:
         with gmail(tmp_path) as (person, service):
             service.add(incoming("bill"), ("INBOX", "UNREAD"), NOW)
-            person.calls("mail.reply", {"message_id": "<bill@example.org>", "body": "Paid."})
+            person.calls("mail.reply", {"message_id": "<bill@example.org>", "to": "ada@example.org", "body": "Paid."})
             assert parsed(service.sent[0])["In-Reply-To"] == "<bill@example.org>"
 
     def test_labels_and_places_come_and_go(self, tmp_path: Path) -> None:
