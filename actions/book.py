@@ -81,6 +81,10 @@ class Book:
         proposal = self._newest.get((trigger.rule, trigger.key))
         return self.proposals.get(proposal) if proposal else None
 
+    def has_told(self, rule: str, key: str) -> bool:
+        """Did this rule ever lead to a proposal for this key?"""
+        return (rule, key) in self._newest
+
     def about(self, matter: str) -> list[ProposalState]:
         """The open proposals about a matter, oldest first."""
         found = (self.proposals[name] for name in self._by_matter.get(matter, ()))

@@ -12,6 +12,7 @@ from actions.grant import Grant
 from actions.state import Answered, GrantState, Phase, ProposalState, Question, Reason, StepState
 from schemas.journal import EntryType, JournalEntry
 from schemas.plan import Plan
+from schemas.slim import slim
 from schemas.trigger import Trigger
 from schemas.value import Value
 
@@ -20,7 +21,7 @@ Body = Mapping[str, Any]
 
 def start(entry: JournalEntry) -> ProposalState:
     """The state that a ``proposal.drafted`` entry opens."""
-    trigger = Trigger.model_validate(entry.body["trigger"])
+    trigger = slim(Trigger.model_validate(entry.body["trigger"]))
     state = ProposalState(id=entry.stream, owner=entry.owner, trigger=trigger, created_at=entry.at)
     state.matter = trigger.wide or trigger.matter
     _take_reason(state, trigger, entry, None)
@@ -63,7 +64,7 @@ def _take_plan(state: ProposalState, plan: Plan) -> None:
 
 def _offered(state: ProposalState, entry: JournalEntry) -> None:
     body: Body = entry.body
-    _take_plan(state, Plan.model_validate(body["plan"]))
+    _take_plan(state, slim(Plan.model_validate(body["plan"])))
     _surface(state, body)
     state.phase, state.offered_at = "offered", entry.at
     state.snoozed_until, state.acknowledged = None, ""
@@ -111,7 +112,7 @@ def _refreshed(state: ProposalState, entry: JournalEntry) -> None:
 
 def _lead(state: ProposalState, entry: JournalEntry) -> None:
     """The trigger of the entry leads from here on; what the person filled in for another one's slots is void."""
-    trigger = Trigger.model_validate(entry.body["trigger"])
+    trigger = slim(Trigger.model_validate(entry.body["trigger"]))
     if entry.type != "proposal.refreshed":
         state.slots = {}
     if entry.type != "proposal.reduced":
@@ -124,7 +125,7 @@ def _joined(state: ProposalState, entry: JournalEntry) -> None:
     if "trigger" in body:
         _refreshed(state, entry)
     else:
-        _take_reason(state, Trigger.model_validate(body["joins"]), entry, instant(body.get("expires_at")))
+        _take_reason(state, slim(Trigger.model_validate(body["joins"])), entry, instant(body.get("expires_at")))
 
 
 def _reduced(state: ProposalState, entry: JournalEntry) -> None:
@@ -152,7 +153,7 @@ def _retracted(state: ProposalState, entry: JournalEntry) -> None:
 
 
 def _edited(state: ProposalState, entry: JournalEntry) -> None:
-    _take_plan(state, Plan.model_validate(entry.body["plan"]))
+    _take_plan(state, slim(Plan.model_validate(entry.body["plan"])))
 
 
 def _snoozed(state: ProposalState, entry: JournalEntry) -> None:
@@ -179,7 +180,7 @@ def _closed(phase: Phase) -> Callable[[ProposalState, JournalEntry], None]:
 
 
 def _granted(state: ProposalState, entry: JournalEntry) -> None:
-    grant = Grant.model_validate(entry.body["grant"])
+    grant = slim(Grant.model_validate(entry.body["grant"]))
     state.grants[grant.id] = GrantState(grant)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from actions.state import Answered, ProposalState, Revision, StepState
 from schemas.journal import EntryType, JournalEntry
 from schemas.plan import Plan
+from schemas.slim import slim
 
 Body = Mapping[str, Any]
 
@@ -18,7 +19,7 @@ def _revised(state: ProposalState, entry: JournalEntry) -> None:
     A step that was taken out keeps its state: what became of it stays known, and its uid is never given again.
     """
     body: Body = entry.body
-    plan = Plan.model_validate(body["plan"])
+    plan = slim(Plan.model_validate(body["plan"]))
     _take(state, plan)
     state.approval = "" if body["needs"] else plan.digest()
     state.revision = _pending(entry) if body["needs"] else None
@@ -40,7 +41,7 @@ def _take(state: ProposalState, plan: Plan) -> None:
 def _undoing(state: ProposalState, entry: JournalEntry) -> None:
     """From here on only the undos are left to do."""
     body: Body = entry.body
-    plan = Plan.model_validate(body["plan"])
+    plan = slim(Plan.model_validate(body["plan"]))
     _take(state, plan)
     state.phase, state.approval, state.undo = "undoing", plan.digest(), ""
     state.left = list(body["left"])

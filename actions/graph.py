@@ -5,49 +5,43 @@ networkx takes long to import, so it is imported when the first plan is judged, 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from schemas.kept import Kept
 from schemas.plan import Plan, Step
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-KEPT = 256
-"""Plans whose shape is kept in memory, newest first: one that runs is asked for at each move."""
 A_WAIT_S = 86_400.0
 """What a wait counts for when paths are compared: longer than any call."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    plan: Plan
     order: tuple[Step, ...]
     urgency: tuple[Step, ...]
     before: dict[str, tuple[str, ...]]
     ancestors: dict[str, frozenset[str]]
 
 
-_shapes: OrderedDict[int, _Shape] = OrderedDict()
-
-
 def order(plan: Plan) -> list[Step]:
     """A deterministic topological order: among free steps, the one that the plan lists first."""
-    return list(_shape(plan).order)
+    return list(_SHAPES.of(plan).order)
 
 
 def by_urgency(plan: Plan) -> tuple[Step, ...]:
     """The step first from which the longest path leads on; among equals, the one that the plan lists first."""
-    return _shape(plan).urgency
+    return _SHAPES.of(plan).urgency
 
 
 def ready(plan: Plan, over: Mapping[str, bool]) -> list[Step]:
     """Steps not yet over whose every dependency is; ``over`` maps uids."""
     uids = {step.id: step.uid for step in plan.steps}
-    shape = _shape(plan)
+    shape = _SHAPES.of(plan)
     return [
         step
         for step in shape.order
@@ -57,17 +51,7 @@ def ready(plan: Plan, over: Mapping[str, bool]) -> list[Step]:
 
 def ancestors(plan: Plan, step: Step) -> frozenset[str]:
     """Display ids of all steps that come before this one."""
-    return _shape(plan).ancestors[step.id]
-
-
-def _shape(plan: Plan) -> _Shape:
-    """Plans do not change, so neither does their shape; asked for by identity, as to compare plans takes longer."""
-    found = _shapes.get(id(plan))
-    if found is None or found.plan is not plan:
-        found = _shapes[id(plan)] = _shaped(plan)
-        while len(_shapes) > KEPT:
-            _shapes.popitem(last=False)
-    return found
+    return _SHAPES.of(plan).ancestors[step.id]
 
 
 def _shaped(plan: Plan) -> _Shape:
@@ -88,7 +72,10 @@ def _shaped(plan: Plan) -> _Shape:
         for name in before[step.id]:
             length[name] = max(length[name], length[step.id])
     urgency = tuple(sorted(plan.steps, key=lambda step: -length[step.id]))
-    return _Shape(plan, tuple(ordered), urgency, before, above)
+    return _Shape(tuple(ordered), urgency, before, above)
+
+
+_SHAPES: Kept[Plan, _Shape] = Kept(_shaped)
 
 
 def critical_path(plan: Plan, seconds: Callable[[Step], float]) -> list[Step]:

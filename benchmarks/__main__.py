@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from benchmarks import anomalies, history, mail, memory, rule_counts, rule_events, service, transport
+from benchmarks import anomalies, history, mail, memory, rule_counts, rule_events, runs, service, transport
 from benchmarks.injection import table
 
 
@@ -28,6 +28,7 @@ SECTIONS: dict[str, Callable[[], None]] = {
     "mail": mail.main,
     "memory": memory.main,
     "service": _service,
+    "runs": runs.main,
     "injection": table.main,
 }
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from schemas import ids
+from schemas.kept import Kept
 from schemas.model import Instant, Json, Model
 from schemas.value import Value
 
@@ -137,7 +138,7 @@ class Plan(Model):
     expires_at: Instant | None = None
 
     def digest(self) -> str:
-        return ids.digest(self.model_dump(mode="json"))
+        return _DIGESTS.of(self)
 
     def step(self, step: str) -> Step:
         """By display id or uid; KeyError for an unknown one."""
@@ -145,3 +146,10 @@ class Plan(Model):
             if step in (found.id, found.uid):
                 return found
         raise KeyError(step)
+
+
+def _digest(plan: Plan) -> str:
+    return ids.digest(plan.model_dump(mode="json"))
+
+
+_DIGESTS: Kept[Plan, str] = Kept(_digest)

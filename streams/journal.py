@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from actions.book import Book
 from actions.journal import Draft, Tip, seal
@@ -63,8 +65,26 @@ async def read_books(log: Log) -> dict[str, Book]:
     return books
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One append that waits for its turn."""
+
+    owner: str
+    drafts: Sequence[Draft]
+    answer: asyncio.Future[list[JournalEntry]]
+
+
+def _tip(tips: Mapping[str, Tip], book: Book, stream: str) -> Tip:
+    """Where a stream ends, with what is written in the same group before."""
+    return tips.get(stream) or book.tip(stream)
+
+
+def _is_alone(asked: _Asked) -> bool:
+    return any(draft.type in ("acting.stopped", "acting.resumed") for draft in asked.drafts)
+
+
 class PartitionJournal:
-    """One partition's journal, owned by this process. All appends to it go through one lock."""
+    """One partition's journal, owned by this process. All appends to it go through one writer."""
 
     def __init__(self, log: Log, partition: int, clock: Clock, process: str) -> None:
         """``process`` is a name that no other process has, past ones included."""
@@ -81,6 +101,8 @@ class PartitionJournal:
         self._claims = Tip()
         self._newest: deque[JournalEntry] = deque(maxlen=RECENT)
         self._lock = asyncio.Lock()
+        self._asked: deque[_Asked] = deque()
+        self._writing: asyncio.Task[None] | None = None
 
     @property
     def partition(self) -> int:
@@ -108,17 +130,55 @@ class PartitionJournal:
         return await self._log.end(topics.EVENTS, self._partition)
 
     def book(self, owner: str) -> Book:
-        return self.books.setdefault(owner, Book(owner))
+        if owner not in self.books:
+            self.books[owner] = Book(owner)
+        return self.books[owner]
 
     async def append(self, owner: str, drafts: Sequence[Draft]) -> list[JournalEntry]:
-        """Durable and applied when it returns; Fenced when another process has taken over."""
-        async with self._lock:
-            if not admits(self.book(owner), drafts):
-                return []
-            entries = seal(drafts, owner=owner, epoch=self._mine, tip=self.book(owner).tip)
-            if entries:
-                await self._write(entries)
-            return entries
+        """Durable and applied when it returns; Fenced when another process has taken over.
+
+        What many runs append at the same time becomes durable together, in the order of the calls. A caller that is
+        cancelled does not take back what it asked for.
+        """
+        asked = _Asked(owner, drafts, asyncio.get_running_loop().create_future())
+        self._asked.append(asked)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write_all())
+        return await asyncio.shield(asked.answer)
+
+    async def _write_all(self) -> None:
+        while self._asked:
+            async with self._lock:
+                group = self._group()
+                try:
+                    await self._write_group(group)
+                except BaseException as error:
+                    for asked in group:
+                        if not asked.answer.done():
+                            asked.answer.set_exception(error)
+                            asked.answer.exception()  # whoever asked may be gone: then nobody else needs to hear of it
+
+    def _group(self) -> list[_Asked]:
+        """What may be written at once: what says whether anything may begin at all is written alone."""
+        group: list[_Asked] = []
+        while self._asked and not (group and (_is_alone(self._asked[0]) or _is_alone(group[-1]))):
+            group.append(self._asked.popleft())
+        return group
+
+    async def _write_group(self, group: Sequence[_Asked]) -> None:
+        tips: dict[str, Tip] = {}
+        answers: list[list[JournalEntry]] = []
+        for asked in group:
+            book = self.book(asked.owner)
+            drafts = asked.drafts if admits(book, asked.drafts) else ()
+            entries = seal(drafts, owner=asked.owner, epoch=self._mine, tip=partial(_tip, tips, book))
+            tips |= {entry.stream: Tip(entry.seq, entry.epoch, entry.hash) for entry in entries}
+            answers.append(entries)
+        written = [entry for entries in answers for entry in entries]
+        if written:
+            await self._write(written)
+        for asked, entries in zip(group, answers, strict=True):
+            asked.answer.set_result(entries)
 
     async def _write(self, entries: Sequence[JournalEntry]) -> None:
         """What goes beside comes first: written twice it is recognised by its id, and it must not be left out."""

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from actions.nominal import NOMINALS, Sink
 from schemas import ids
 from schemas.errors import ConfigError
+from schemas.kept import Kept
 from schemas.model import Json, Model
 from schemas.plan import Effect, EffectClass, Retry, Undo
 from schemas.value import Integrity, Value
@@ -77,7 +78,7 @@ class Manifest(Model):
         return self
 
     def sha(self) -> str:
-        return ids.digest(self.model_dump(mode="json"))
+        return _SHAS.of(self)
 
     def arg(self, name: str) -> Arg | None:
         """The argument's contract; an open argument takes its type from the value, so it has none here."""
@@ -89,6 +90,13 @@ class Manifest(Model):
 
     def is_open(self, name: str) -> bool:
         return bool(self.open_args) and name.startswith(self.open_args)
+
+
+def _sha(manifest: Manifest) -> str:
+    return ids.digest(manifest.model_dump(mode="json"))
+
+
+_SHAS: Kept[Manifest, str] = Kept(_sha)
 
 
 def _gaps(m: Manifest) -> str:
