@@ -7,7 +7,8 @@ days, which are written anew from their parsed form. No byte of outside text is 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
@@ -19,9 +20,11 @@ from actions.recall import Recalled, by_words, recall
 from actions.setup import Setup
 from actions.steps import PERSONAL, Occasion
 from actions.tools.tool import Manifest
+from actions.validate import MAX_STEPS
 from schemas import clock
 from schemas.value import Integrity, Value, least
 
+IDS = tuple(f"s{number}" for number in range(1, MAX_STEPS + 1))
 MAX_TOOLS = 12
 MAX_FACTS = 40
 MAX_EVIDENCE = 8
@@ -49,6 +52,18 @@ class Withheld:
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """Where the run of a plan stands that needs another rest: display ids and tools, and our own word for what went
+    wrong. ``ids`` are those that new steps may have."""
+
+    done: Mapping[str, str]
+    ended: tuple[str, str] | None
+    cause: str
+    open: Mapping[str, str]
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """``goal`` is the person's or the rule author's own text; ``facts`` are the values behind the handles, ``told`` the
     ones among them whose value is said; ``evidence`` maps ev1, ev2, ... to event ids."""
@@ -69,6 +84,19 @@ class Brief:
     withheld: tuple[Withheld, ...] = field(default=())
     remembered: Recalled = field(default_factory=Recalled)
     """What fits of the owner's memory; not a word of it came from outside."""
+    running: Running | None = None
+    givers: tuple[Manifest, ...] = ()
+    """Tools whose results are there already, beside those that may be called."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names that the steps of an answer may have."""
+        return self.running.ids if self.running else IDS
+
+    @property
+    def returns(self) -> Iterator[tuple[str, str]]:
+        """Fields and their types, of every result that a step may refer to."""
+        return (pair for manifest in (*self.tools, *self.givers) for pair in manifest.returns.items())
 
     def manifest(self, tool: str) -> Manifest | None:
         return next((m for m in self.tools if m.name == tool), None)
@@ -84,7 +112,9 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
     every = [m for name in setup.tools.names() if (m := setup.tools.manifest(name))]
     given_types = {value.type for value in facts.values()} | {t for m in every for t in m.returns.values()}
     manifests = [m for m in every if is_plannable(m, given_types)]
-    tools = matching.shortlist(goal, manifests, _ALWAYS, MAX_TOOLS)
+    shown = [step.tool for playbook in playbooks[:2] for step in playbook.steps]
+    usual = Counter(step.tool for playbook in setup.playbooks.values() for step in playbook.steps)
+    tools = matching.shortlist(goal, manifests, {*_ALWAYS, *shown}, usual, MAX_TOOLS)
     told = {name: text for name, value in facts.items() if (text := _told(value, zone))}
     evidence = {f"ev{at}": found for at, found in enumerate(trigger.evidence[:MAX_EVIDENCE], 1)}
     return Brief(

@@ -21,14 +21,14 @@ result as "s1.path"; days a day and a number as "today 3" or "fact.due -2"; text
 "Due on {fact.due}: {s1.path}"."""
 
 
-def schema(brief: Brief, ids: Sequence[str], frame: dict[str, Any]) -> dict[str, Json]:
+def schema(brief: Brief, ids: Sequence[str], known: Sequence[str], frame: dict[str, Any]) -> dict[str, Json]:
     """No unions, no patterns, no lengths: the keywords that strict modes refuse most."""
     text = {"type": "string"}
     argument = _obj(name=text, kind={"type": "string", "enum": list(_KINDS)}, value=text)
     step = _obj(
         tool={"type": "string", "enum": [manifest.name for manifest in brief.tools]},
         id={"type": "string", "enum": list(ids)},
-        depends_on={"type": "array", "items": {"type": "string", "enum": list(ids)}},
+        depends_on={"type": "array", "items": {"type": "string", "enum": list(known)}},
         args={"type": "array", "items": argument},
         ask_first={"type": "boolean"},
         why=text,

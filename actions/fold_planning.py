@@ -12,6 +12,7 @@ from actions.state import ProposalState
 from schemas.journal import EntryType, JournalEntry
 
 Body = Mapping[str, Any]
+SAYS = "A plan is being made for this; there is nothing to answer yet."
 
 
 def change(state: ProposalState, entry: JournalEntry) -> None:
@@ -29,7 +30,7 @@ def _begun(state: ProposalState, entry: JournalEntry) -> None:
     state.planning = Planning(entry.id, entry.at, until, str(body["planning"]["why"]))
     state.expires_at = instant(body.get("expires_at"))
     state.slots.update(values(body.get("slots") or {}))
-    state.answered, state.reason, state.says = None, "", ""
+    state.answered, state.reason, state.says = None, "", SAYS
     for grant in state.grants.values():
         grant.revoked = grant.revoked or "plan_changed"
 

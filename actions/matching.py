@@ -41,11 +41,15 @@ def meant(text: str, playbooks: Iterable[Playbook]) -> Playbook | None:
     return found[0][1]
 
 
-def shortlist(text: str, manifests: Sequence[Manifest], always: Iterable[str], limit: int) -> tuple[Manifest, ...]:
-    """At most ``limit`` tools: those named in ``always``, then the ones whose description has most in common."""
+def shortlist(
+    text: str, manifests: Sequence[Manifest], always: Iterable[str], usual: Mapping[str, int], limit: int
+) -> tuple[Manifest, ...]:
+    """At most ``limit`` tools: those named in ``always``, then the ones whose description has most in common with the
+    text, then those that are used most (``usual``)."""
     wanted, first = terms(text), set(always)
     named = {m.name: terms(f"{m.name.replace('.', ' ').replace('_', ' ')} {m.description}") for m in manifests}
-    order = sorted(manifests, key=lambda m: (m.name not in first, -_score(wanted, named[m.name], named), m.name))
+    scored = {m.name: -_score(wanted, named[m.name], named) for m in manifests}
+    order = sorted(manifests, key=lambda m: (m.name not in first, scored[m.name], -usual.get(m.name, 0), m.name))
     return tuple(sorted(order[:limit], key=lambda m: m.name))
 
 

@@ -41,29 +41,37 @@ class Sound:
 
 def read(answer: Json, brief: Brief, setup: Setup, author: str) -> Sound | list[Fault]:
     """``author`` becomes the plan's ``planner``. Faults are fit to be told to the model: no outside text is in them."""
-    schema = planschema.strict(brief)
-    misfits = list(conform.misfits(answer, schema, schema))
-    if misfits:
-        return misfits
+    built = build(answer, brief, setup)
+    if isinstance(built, list):
+        return built
     assert isinstance(answer, dict)
-    document: dict[str, Any] = answer
-    if document["questions"] and not document["steps"]:
-        return Sound(None, tuple(_question(q) for q in document["questions"]))
-    built = tuple(_step(step, brief, setup) for step in document["steps"])
+    if answer["questions"] and not built:
+        asked: Any = answer["questions"]
+        return Sound(None, tuple(_question(q) for q in asked))
     plan = planner.draft(brief.occasion, author, built, setup)
     faults = validate.structure(plan, brief.manifest, [m.name for m in brief.tools])
     faults = faults or [*_past(plan, brief.occasion.now)]
     if not faults:
         plan = planner.judged(plan, setup)
         faults = validate.validate(plan, brief.manifest, setup.policy) or validate.odd(plan)
-    return [_told(fault) for fault in faults] if faults else Sound(plan)
+    return [told(fault) for fault in faults] if faults else Sound(plan)
+
+
+def build(answer: Json, brief: Brief, setup: Setup) -> tuple[Step, ...] | list[Fault]:
+    """The steps of an answer that fits the schema; nothing else of them is checked."""
+    schema = planschema.strict(brief)
+    misfits = list(conform.misfits(answer, schema, schema))
+    if misfits:
+        return misfits
+    document: Any = answer
+    return tuple(_step(step, brief, setup) for step in document["steps"])
 
 
 def _question(asked: Mapping[str, Any]) -> Question:
     return Question(slot=asked["slot"], type=asked["type"], text=asked["text"])
 
 
-def _told(fault: Fault) -> Fault:
+def told(fault: Fault) -> Fault:
     return Fault(fault.pointer, fault.code, _QUIET.get(fault.code, fault.message), fault.hint)
 
 

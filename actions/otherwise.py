@@ -73,14 +73,14 @@ def _renamed(step: Step, names: Mapping[str, str], wanted: Wanted) -> Step:
         update={
             "id": new,
             "uid": wanted.uid(new),
-            "args": {name: _repointed(argument, names) for name, argument in step.args.items()},
+            "args": {name: repointed(argument, names) for name, argument in step.args.items()},
             "depends_on": tuple(names[name] for name in step.depends_on),
             "when": when,
         }
     )
 
 
-def _repointed(argument: Argument, names: Mapping[str, str]) -> Argument:
+def repointed(argument: Argument, names: Mapping[str, str]) -> Argument:
     match argument:
         case Ref(step=step):
             return argument.model_copy(update={"step": names.get(step, step)})
@@ -144,7 +144,7 @@ class _Rest:
     def _moved(self, step: Step, ended: Step) -> Step:
         """With other edges it is still that step; with another argument it is a new one."""
         names = {ended.id: self.new[-1].id}
-        args = {name: _repointed(argument, names) for name, argument in step.args.items()}
+        args = {name: repointed(argument, names) for name, argument in step.args.items()}
         when = step.when
         if when and when.step == ended.id:
             when = when.model_copy(update={"step": self.new[-1].id})

@@ -17,7 +17,6 @@ from actions.tools.tool import Arg, Manifest
 from actions.validate import MAX_STEPS
 
 MAX_QUESTIONS = 2
-IDS = [f"s{number}" for number in range(1, MAX_STEPS + 1)]
 _TEXTS = {"Text": 400, "Query": 120, "Email": 120, "Url": 300, "FileName": 80}
 _PATTERNS = {"Date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "DateTime": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+Z-]{5,20}$"}
 _SAID = {
@@ -36,7 +35,7 @@ Schema = dict[str, Any]
 
 def form(brief: Brief) -> Form:
     """Deterministic: equal briefs give equal schemas, so that a server can cache its grammar."""
-    flat = flatplan.schema(brief, IDS, frame(brief))
+    flat = flatplan.schema(brief, brief.ids, known(brief), frame(brief))
     return Form("plan", strict(brief), flat, lambda found: flatplan.expand(found, brief), flatplan.SAYS)
 
 
@@ -59,17 +58,24 @@ def frame(brief: Brief, step: Schema | None = None) -> Schema:
 
 def _shared(brief: Brief) -> Schema:
     """What the steps of all tools have in common, defined once: a schema is sent with every request."""
-    fields = sorted({field for manifest in brief.tools for field in manifest.returns})
-    guard = obj(**{"from": enum(IDS), "field": enum(fields or ["none"]), "op": enum(("is", "is_not", "present"))})
+    fields = sorted({field for field, _ in brief.returns})
+    guard = obj(
+        **{"from": enum(known(brief)), "field": enum(fields or ["none"]), "op": enum(("is", "is_not", "present"))}
+    )
     guard["properties"]["value"] = {"anyOf": [{"type": "boolean"}, {"type": "string", "maxLength": 60}]}
     guard["required"].append("value")
     return {
-        "id": enum(IDS),
-        "depends_on": {"type": "array", "items": enum(IDS), "maxItems": 6},
+        "id": enum(brief.ids),
+        "depends_on": {"type": "array", "items": enum(known(brief)), "maxItems": 6},
         "when": {"anyOf": [guard, {"type": "null"}]},
         "evidence": {"type": "array", "items": enum(list(brief.evidence) or ["ev1"]), "maxItems": 4},
         "why": {"type": "string", "maxLength": 120},
     }
+
+
+def known(brief: Brief) -> tuple[str, ...]:
+    """Steps that may be referred to: those that are done, and those of the answer."""
+    return (*(brief.running.done if brief.running else ()), *brief.ids)
 
 
 def obj(**properties: Any) -> Schema:
@@ -159,9 +165,8 @@ def _facts(brief: Brief, wanted: str | None) -> list[Schema]:
 
 
 def _fields(brief: Brief, wanted: str | None) -> list[Schema]:
-    returned = {field: type_ for manifest in brief.tools for field, type_ in manifest.returns.items()}
-    fields = sorted(set(fitting(returned, wanted)))
-    return [obj(**{"from": enum(IDS), "field": enum(fields)})] if fields else []
+    fields = sorted({field for field, type_ in brief.returns if wanted is None or nominal.fits(type_, wanted)})
+    return [obj(**{"from": enum(known(brief)), "field": enum(fields)})] if fields else []
 
 
 def _moment(brief: Brief) -> Schema:

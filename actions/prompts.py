@@ -79,7 +79,21 @@ def _task(brief: Brief) -> str:
     lines += (
         ["Known of the owner:", *(f"- {line}" for line in brief.remembered.lines)] if brief.remembered.lines else []
     )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_run(brief)])
+
+
+def _run(brief: Brief) -> list[str]:
+    """Where a run stands that needs another rest; of what went wrong, our own word."""
+    run = brief.running
+    if run is None:
+        return []
+    lines = ["A plan for this is under way. Done, and not to be done again:"]
+    lines += [f"- {name}: {tool}" for name, tool in run.done.items()] or ["- nothing"]
+    if run.ended:
+        lines.append(f"{run.ended[0]} ({run.ended[1]}) ended badly: {run.cause}. Find another way than that.")
+    lines.append("Not begun: " + (", ".join(f"{name} ({tool})" for name, tool in run.open.items()) or "nothing"))
+    lines.append(f"Give all steps that are left, named {run.ids[0]} and so on. They may use results of what is done.")
+    return lines
 
 
 def _said(told: Mapping[str, str], name: str) -> str:

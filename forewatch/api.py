@@ -43,6 +43,7 @@ def _routes(api: _Api) -> list[Route]:
     return [
         Route("/status", api.status),
         Route("/proposals/{proposal}/{verb}", api.command, methods=["POST"]),
+        Route("/goals/{verb}", api.goal, methods=["POST"]),
         Route("/standing/{verb}", api.standing, methods=["POST"]),
         Route("/memory", api.memory),
         Route("/memory/{verb}", api.tell_memory, methods=["POST"]),
@@ -105,6 +106,10 @@ class _Api:
         """The entries that the command led to, or why it was refused (409)."""
         proposal = self._proposal(request.path_params["proposal"])
         return await self._told(self._parse(request, proposal, await _body(request)))
+
+    async def goal(self, request: Request) -> Response:
+        """A goal of the person's own: the proposal that it became is the entries' stream."""
+        return await self._told(self._parse(request, "goal", await _body(request)))
 
     async def standing(self, request: Request) -> Response:
         """What holds for all proposals: permissions, and the stop of everything."""

@@ -6,6 +6,7 @@ import difflib
 import os
 import tomllib
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 from zoneinfo import ZoneInfo
@@ -93,6 +94,31 @@ class Settings(BaseSettings):
     one. Without it: the systemd credential ``forewatch-vault-key``, else ``vault.key`` in the home folder."""
     vault_keyring: bool = False
     """Keep the vault's key in the keyring of the desktop instead of a file; needs ``forewatch[keyring]``."""
+    planner_model: str = ""
+    """The name of a model that may plan where no playbook fits; empty: none is ever asked."""
+    planner_url: str = ""
+    """Where an OpenAI-compatible server answers, such as http://127.0.0.1:8080/v1."""
+    planner_key: SecretStr | None = None
+    """Its key, only as FOREWATCH_PLANNER_KEY; without it: the systemd credential ``forewatch-planner-key``, else what
+    ``forewatch model key`` put into the vault, else none is sent."""
+    planner_timeout_s: float = Field(default=60.0, ge=1.0, le=3600.0)
+    """How long one request may take."""
+    planner_wait_s: float = Field(default=300.0, ge=1.0, le=86400.0)
+    """After this long a proposal is offered without the model."""
+    planner_max_tokens: int = Field(default=1200, ge=200, le=32_000)
+    """Of one answer."""
+    planner_tokens_per_plan: int = Field(default=40_000, ge=0)
+    """Of one proposal, questions and answers, over all its plans."""
+    planner_tokens_per_day: int = Field(default=400_000, ge=0)
+    """Of a local day."""
+    planner_price_in: Decimal = Field(default=Decimal(0), ge=0)
+    """What a million tokens cost that are sent."""
+    planner_price_out: Decimal = Field(default=Decimal(0), ge=0)
+    """What a million tokens cost that come back."""
+    planner_currency: str = Field(default="EUR", pattern=r"^[A-Z]{3}$")
+    """Of these prices."""
+    planner_cost_per_day: Decimal | None = Field(default=None, ge=0)
+    """What a local day may cost at most; nothing: only tokens are bounded."""
     log_level: str = Field(default="info", pattern=r"^(debug|info|warning|error)$")
     """debug, info, warning or error."""
 
@@ -109,6 +135,13 @@ class Settings(BaseSettings):
     def _known_broker(cls, value: str) -> str:
         if value and not value.startswith(("embedded:///", "kafka://")):
             raise ValueError("a broker is 'embedded:///absolute/path/log.db' or 'kafka://host:9092'")
+        return value
+
+    @field_validator("planner_url")
+    @classmethod
+    def _known_url(cls, value: str) -> str:
+        if value and (wrong := nominal.fault("Url", value)):
+            raise ValueError(f"planner_url {wrong}")
         return value
 
     @field_validator("payer_iban")
@@ -151,8 +184,10 @@ class Settings(BaseSettings):
             raise ConfigError(f"{path}: not valid TOML: {error}", remedy="mend the file or move it away") from error
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror}", remedy="check its permissions") from error
-        if "vault_key" in found:
-            raise ConfigError(f"{path}: vault_key does not belong into a file", remedy=f"set {PREFIX}VAULT_KEY")
+        for secret in ("vault_key", "planner_key"):
+            if secret in found:
+                remedy = f"set {PREFIX}{secret.upper()}"
+                raise ConfigError(f"{path}: {secret} does not belong into a file", remedy=remedy)
         try:
             return cls(**{**found, "home": root})
         except ValidationError as error:

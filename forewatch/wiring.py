@@ -6,9 +6,9 @@ import asyncio
 import random
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import rules
 from actions.executor import Executor
@@ -22,6 +22,7 @@ from forewatch import canary
 from forewatch.access import Credentials
 from forewatch.erasures import follow
 from forewatch.outgoing.accounts import Outgoing
+from forewatch.planning import asker, model_settings, server_model, with_replanning
 from forewatch.recorder import TOPICS, RecordAgent
 from forewatch.reloading import Reloader
 from forewatch.settings import Settings
@@ -49,6 +50,9 @@ from streams.poll import PollAgent, PollDeps
 from streams.ticker import Ticker, TickerDeps
 from streams.work import Log
 
+if TYPE_CHECKING:
+    from actions.model import ServerModel
+
 LIBRARY = Path(rules.__file__).parent / "library"
 """The rules that Forewatch ships."""
 
@@ -74,6 +78,8 @@ class Service:
     credentials: Credentials
     watchers: Watchers
     watchdog: Watchdog
+    model: ServerModel | None
+    """The planner's, where one is configured."""
 
     async def start(self) -> None:
         """What comes first in the log is what rules are in use."""
@@ -84,6 +90,8 @@ class Service:
         """Prompt; whatever was under way goes on at the next start."""
         await self.act.close()
         await self.worker.stop()
+        if self.model is not None:
+            await self.model.close()
         await asyncio.to_thread(self.credentials.close)
         await asyncio.to_thread(self.history.close)
         await self.log.close()
@@ -139,6 +147,8 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     credentials = Credentials(settings, clock, connectors)
     outgoing = Outgoing(credentials.open, clock, settings.zone)
     setup = setup or build_setup(settings, clock, outgoing)
+    setup = replace(setup, model=model_settings(settings))
+    model = await server_model(settings, credentials, clock) if setup.model else None
     rule_set = load_rules(settings, setup)
     log = await open_settings_log(settings)
     try:
@@ -165,7 +175,14 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     )
     evaluate = EvaluateAgent(log, lambda owner: Engine(rule_set, owner, settings.zone))
     act = ActAgent(
-        ActDeps(log, setup, lambda port, book: Executor(port, book, setup, clock, rng), clock, str(uuid.uuid4()))
+        ActDeps(
+            log,
+            setup,
+            lambda port, book: Executor(port, book, with_replanning(model, setup, port, book, clock), clock, rng),
+            clock,
+            str(uuid.uuid4()),
+            asker(model, setup, clock) if model else None,
+        )
     )
     ticker = Ticker(TickerDeps(log, account_fold, cursor_fold, evaluate, act, (settings.owner,), settings.zone, clock))
     evaluate.on_change = act.on_work = ticker.wake
@@ -215,5 +232,5 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     )
     return Service(
         settings, clock, log, account_fold, cursor_fold, connectors, reloader, setup, history, poll, evaluate, act,
-        ticker, worker, credentials, watchers, watchdog,
+        ticker, worker, credentials, watchers, watchdog, model,
     )  # fmt: skip

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -32,6 +33,7 @@ from schemas.journal import JournalEntry
 from schemas.payloads import RunPayload
 from schemas.trigger import SIGNALS, Suppression
 from streams import topics
+from streams.asks import Asks
 from streams.codec import decode, encode
 from streams.deadletter import dead_letter
 from streams.feed import EventFeed
@@ -56,15 +58,23 @@ class Runner(Protocol):
         ...
 
 
+class Asker(Protocol):
+    async def advance(self, proposal: str) -> datetime | None:
+        """Ask a model for a proposal's plan until there is something to offer; when to look again, or None."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ActDeps:
-    """``executor`` makes the executor of one owner; ``process`` is a name that no other process has."""
+    """``executor`` makes the executor of one owner; ``process`` is a name that no other process has; ``asker`` makes
+    who asks a model for one owner's plans, where a model is configured."""
 
     log: Log
     setup: Setup
     executor: Callable[[JournalPort, Book], Runner]
     clock: Clock
     process: str
+    asker: Callable[[JournalPort, Book], Asker] | None = None
 
 
 class OwnerPort:
@@ -94,6 +104,7 @@ class ActAgent:
         self._answers: dict[str, asyncio.Future[list[JournalEntry]]] = {}
         self.on_work: Callable[[], None] = lambda: None
         """Called when a run may go on or a timer may have moved."""
+        self._asks = Asks(lambda: self.on_work())
 
     # -- handler
 
@@ -119,6 +130,7 @@ class ActAgent:
                 await self._decide(journal, said.owner, said)
 
     async def revoked(self, partition: int) -> None:
+        await self._asks.cancel(partition)
         self._journals.pop(partition, None)
         self._wakes.forget(partition)
         await self._halt([place for place in self._going if place.partition == partition])
@@ -188,6 +200,8 @@ class ActAgent:
         times = [t for book in self.books() if (t := next_tick(book)) is not None]
         if len(self._going) < AT_ONCE and (wake := self._wakes.next()) is not None:
             times.append(wake)
+        if asks := self._asks.next_wake():
+            times.append(asks)
         return min(times, default=None)
 
     async def step(self) -> bool:
@@ -206,12 +220,15 @@ class ActAgent:
         self._reap()
         now = self._deps.clock.now()
         moved = False
+        self._asks.due(now)
+        asked = self._asks.take_ended()
         for partition, journal in list(self._journals.items()):
             for owner, book in list(journal.books.items()):
                 due = next_tick(book)
-                if due is not None and due <= now:
+                if (due is not None and due <= now) or not asked.isdisjoint(book.proposals):
                     await self._decide(journal, owner, Tick())
                     moved = True
+                self._ask(partition, journal, book)
             await self._feed(partition, journal)
         for place in self._wakes.due(now, AT_ONCE - len(self._going)):
             moved |= self._go_on(place)
@@ -222,6 +239,15 @@ class ActAgent:
             drafts = waits.arrived(book.proposals[proposal], uid, event, self._deps.clock.now())
             if drafts:
                 self._look_at(journal, await journal.append(book.owner, drafts))
+
+    def _ask(self, partition: int, journal: PartitionJournal, book: Book) -> None:
+        """A model is asked beside this loop: a slow one holds no run up."""
+        if self._deps.asker is None:
+            return
+        for state in book.planning():
+            assert state.planning is not None
+            asker = self._deps.asker(OwnerPort(journal, book.owner), book)
+            self._asks.go_on(partition, state.id, state.planning.id, partial(asker.advance, state.id))
 
     def _go_on(self, place: Place) -> bool:
         journal = self._journals.get(place.partition)
@@ -244,6 +270,7 @@ class ActAgent:
 
     async def close(self) -> None:
         """Whatever is under way is given up; the journal tells of it at the next start."""
+        await self._asks.cancel()
         await self._halt(list(self._going))
 
     async def _halt(self, places: Sequence[Place]) -> None:

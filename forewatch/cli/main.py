@@ -13,6 +13,7 @@ from forewatch.cli import (
     audit,
     demo,
     events,
+    goals,
     history,
     matters,
     memory,
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 service.register(app)
 demo.register(app)
+goals.register(app)
 app.add_typer(accounts.app, name="accounts", help="Connect sources.")
 app.add_typer(events.app, name="events", help="What the sources said, as events.")
 app.add_typer(rules.app, name="rules", help="What is watched for.")

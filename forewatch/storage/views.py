@@ -122,7 +122,9 @@ WITH state AS (
     SELECT *, CASE
         WHEN type IN ('proposal.joined', 'proposal.reduced') AND (body->'$.trigger') IS NULL THEN NULL
         WHEN type IN ('proposal.refreshed', 'proposal.joined', 'proposal.reduced')
-            THEN CASE WHEN (body->'$.plan') IS NULL THEN 'needs_input' ELSE 'offered' END
+            THEN CASE WHEN (body->'$.planning') IS NOT NULL THEN 'drafted'
+                      WHEN (body->'$.plan') IS NULL THEN 'needs_input' ELSE 'offered' END
+        WHEN type = 'proposal.planning' THEN 'drafted'
         WHEN type = 'proposal.woken' THEN 'offered'
         WHEN type IN ('proposal.drafted', 'proposal.offered', 'proposal.needs_input', 'proposal.snoozed',
                       'proposal.rejected', 'proposal.expired', 'proposal.retracted') THEN substr(type, 10)
@@ -133,7 +135,8 @@ WITH state AS (
     SELECT proposal AS id, any_value(owner) AS owner,
         arg_max(body->'$.trigger', number) FILTER ((body->'$.trigger') IS NOT NULL) AS trigger,
         arg_max(coalesce(body->'$.plan', 'null'), number) FILTER (type IN ('proposal.offered', 'proposal.refreshed',
-            'proposal.edited', 'proposal.needs_input', 'proposal.drafted', 'plan.revised', 'run.undoing')
+            'proposal.edited', 'proposal.needs_input', 'proposal.drafted', 'proposal.planning', 'plan.revised',
+            'run.undoing')
             OR (type IN ('proposal.joined', 'proposal.reduced') AND (body->'$.trigger') IS NOT NULL)) AS plan,
         arg_max(state, number) AS state,
         arg_max(type, number) FILTER (state IS NOT NULL) AS last_type,
@@ -189,6 +192,24 @@ SELECT step->>'$.uid' AS uid, planned.proposal, run, step->>'$.id' AS id, step->
 FROM planned LEFT JOIN entries ON entries.proposal = planned.proposal AND entries.uid = step->>'$.uid'
 """
 
+EGRESS = """
+WITH ends AS (
+    SELECT body->>'$.asked' AS asked, body->>'$.outcome' AS outcome, CAST(body->>'$.bytes' AS BIGINT) AS received_bytes,
+        CAST(body->>'$.prompt_tokens' AS BIGINT) + CAST(body->>'$.completion_tokens' AS BIGINT) AS tokens,
+        CAST(body->>'$.cost' AS DECIMAL(18,6)) AS cost
+    FROM raw.current_journal WHERE type = 'model.answered'
+)
+SELECT id, owner, proposal, happened_at AS left_at, body->>'$.host' AS host, body->>'$.model' AS model,
+       CAST(body->>'$.bytes' AS BIGINT) AS sent_bytes, body->>'$.sha256' AS sha256,
+       coalesce(received_bytes, 0) AS received_bytes,
+       coalesce(tokens, CAST(body->>'$.prompt_tokens' AS BIGINT) + CAST(body->>'$.max_tokens' AS BIGINT)) AS tokens,
+       coalesce(cost, CAST(body->>'$.cost' AS DECIMAL(18,6))) AS cost, body->>'$.currency' AS currency,
+       coalesce(outcome, 'unknown') AS outcome, json_array_length(body->'$.withheld') AS withheld_values,
+       body->'$.withheld' AS withheld, body->'$.request' AS request
+FROM raw.current_journal LEFT JOIN ends ON asked = id WHERE type = 'model.asked'
+"""
+"""One row per request that left for a model. One that has no end counts with all that was reserved for it."""
+
 DEAD_LETTERS = """
 SELECT id, topic, key, code, reason, account, happened_at AS refused_at, from_base64(raw) AS payload, meta FROM raw.dead
 """
@@ -207,6 +228,7 @@ PUBLIC: Mapping[str, str] = {
     "proposals": PROPOSALS,
     "runs": RUNS,
     "steps": STEPS,
+    "egress": EGRESS,
     "audit": AUDIT,
     "dead_letters": DEAD_LETTERS,
 }

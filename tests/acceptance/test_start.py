@@ -9,6 +9,11 @@ import pytest
 
 LATER = {
     "networkx": "the first plan",
+    "openai": "the first plan by a model",
+    "httpx2": "the first plan by a model",
+    "actions.model": "the first plan by a model",
+    "actions.planning": "the first plan by a model",
+    "actions.ask": "the first plan by a model",
     "httpx": "the first source behind an address",
     "authlib": "the first sign-in",
     "cryptography": "the first sealed secret",
