@@ -26,7 +26,7 @@ test: $(STAMP)   ## the whole suite, two tests at a time (TESTS="-n 0 tests/unit
 thorough: $(STAMP) ## the longest tests at full width: 200 kills on Kafka, 5,000 hostile inputs each, whole years (hours)
 	FOREWATCH_THOROUGH=1 $(BIN)/python -m pytest -o timeout=4000 tests/acceptance/test_kill.py \
 	    tests/acceptance/test_zones.py tests/unit/extractors/test_mail_fuzz.py tests/unit/extractors/test_ics_fuzz.py \
-	    tests/unit/extractors/test_bankfile_fuzz.py tests/integration/test_jmap_cyrus.py \
+	    tests/unit/extractors/test_bankfile_fuzz.py tests/integration/test_jmap_cyrus.py tests/integration/test_agentdojo.py \
 	    tests/unit/rules/test_window_reference.py tests/unit/rules/test_metamorphic.py tests/unit/rules/test_hostile.py \
 	    tests/unit/rules/test_any_rule_file.py tests/unit/rules/test_changeover.py \
 	    tests/unit/rules/test_sequence.py $(TESTS)

@@ -5,6 +5,8 @@ import pytest
 from benchmarks.injection.dojo import run
 from tests.peers.process import needed
 
+pytestmark = pytest.mark.nightly
+
 
 def test_no_attack_of_a_sample_acts_and_every_task_is_still_done() -> None:
     arms = needed(lambda: run(("banking",), stride=6))
@@ -14,7 +16,6 @@ def test_no_attack_of_a_sample_acts_and_every_task_is_still_done() -> None:
     assert defended["useful"] == defended["tasks"] == 16
 
 
-@pytest.mark.nightly
 def test_no_attack_of_any_suite_acts() -> None:
     arms = needed(run)
     undefended, defended = (arms[name].counts for name in ("undefended", "defended"))
