@@ -119,7 +119,11 @@ class _Api:
         """What is remembered; ``query``: what fits these words, the best first."""
         book, query = self._book(), request.query_params.get("query", "")
         searched = await asyncio.to_thread(index, self._service.settings, book.memory)
-        search = await asyncio.to_thread(searched.search, query)
+        meaning = self._service.meaning
+        if meaning is not None and query:
+            search = await meaning.search(book, query)
+        else:
+            search = await asyncio.to_thread(searched.search, query)
         found = ranked(book.memory, query, None, lambda _: search) if query else list(book.memory)
         return JSONResponse(documents(book, found))
 

@@ -111,8 +111,8 @@ class Meaning:
         return found
 
 
-async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]]) -> None:
-    """For ever: the index follows what a running service learns, so that plans find it."""
+async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]], meaning: Meaning | None = None) -> None:
+    """For ever: the index follows what a running service learns, so that plans find it; and so do the vectors."""
     seen = -1
     while True:
         book = next((book for book in books() if book.owner == settings.owner), None)
@@ -120,6 +120,8 @@ async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]]) ->
             seen = book.memory.revision
             try:
                 await asyncio.to_thread(index, settings, book.memory)
+                if meaning is not None:
+                    await meaning.follow(book)
             except TransientError as error:
                 logger.warning("the memory's index is behind", action="memory_behind", error=str(error))
                 seen = -1

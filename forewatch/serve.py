@@ -84,7 +84,7 @@ async def _until_stopped(service: Service, on_ready: Callable[[], None]) -> None
             asyncio.ensure_future(service.watchers.run()),
             asyncio.ensure_future(service.reloader.run()),
             asyncio.ensure_future(service.watchdog.run()),
-            asyncio.ensure_future(keep_index(service.settings, service.act.books)),
+            asyncio.ensure_future(keep_index(service.settings, service.act.books, service.meaning)),
         )
 
 

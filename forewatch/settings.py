@@ -101,6 +101,9 @@ class Settings(BaseSettings):
     planner_key: SecretStr | None = None
     """Its key, only as FOREWATCH_PLANNER_KEY; without it: the systemd credential ``forewatch-planner-key``, else what
     ``forewatch model key`` put into the vault, else none is sent."""
+    planner_embeddings: str = ""
+    """The name of a model on the same server that makes vectors, by which the memory is searched by meaning; empty: it
+    is searched by words."""
     planner_timeout_s: float = Field(default=60.0, ge=1.0, le=3600.0)
     """How long one request may take."""
     planner_wait_s: float = Field(default=300.0, ge=1.0, le=86400.0)

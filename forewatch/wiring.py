@@ -21,12 +21,14 @@ from extractors.connector import Connector
 from forewatch import canary
 from forewatch.access import Credentials
 from forewatch.erasures import follow
+from forewatch.memories import Meaning
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.planning import asker, model_settings, server_model, with_replanning
 from forewatch.recorder import TOPICS, RecordAgent
 from forewatch.reloading import Reloader
 from forewatch.settings import Settings
 from forewatch.storage.history import History, Tuning
+from forewatch.storage.memory import MemoryIndex
 from forewatch.toolbox import toolbox
 from forewatch.watchdog import Watchdog, WatchdogDeps
 from forewatch.watching import WatchDeps, Watchers
@@ -80,6 +82,8 @@ class Service:
     watchdog: Watchdog
     model: ServerModel | None
     """The planner's, where one is configured."""
+    meaning: Meaning | None
+    """Search by meaning, where the planner's server makes vectors."""
 
     async def start(self) -> None:
         """What comes first in the log is what rules are in use."""
@@ -132,6 +136,15 @@ def build_setup(settings: Settings, clock: Clock, outgoing: Outgoing | None = No
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
     playbooks = load_all(tools, (SHIPPED, settings.home / "playbooks"), partial=(SHIPPED,))
     return Setup(playbooks=playbooks, tools=tools, settings=act, replanner=PlaybookReplanner())
+
+
+def _meaning(
+    settings: Settings, setup: Setup, model: ServerModel | None, act: ActAgent, clock: Clock
+) -> Meaning | None:
+    if model is None or not settings.planner_embeddings:
+        return None
+    index = MemoryIndex(settings.home)
+    return Meaning(model, settings.planner_embeddings, setup, clock, index, lambda: act.port(settings.owner))
 
 
 async def open_settings_log(settings: Settings) -> Log:
@@ -232,5 +245,5 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     )
     return Service(
         settings, clock, log, account_fold, cursor_fold, connectors, reloader, setup, history, poll, evaluate, act,
-        ticker, worker, credentials, watchers, watchdog, model,
+        ticker, worker, credentials, watchers, watchdog, model, _meaning(settings, setup, model, act, clock),
     )  # fmt: skip

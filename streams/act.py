@@ -188,6 +188,11 @@ class ActAgent:
         for journal in self._journals.values():
             yield from journal.books.values()
 
+    def port(self, owner: str) -> JournalPort | None:
+        """The owner's journal, for what is written beside any input; None where this process has not (yet) got it."""
+        journal = next((found for found in self._journals.values() if owner in found.books), None)
+        return OwnerPort(journal, owner) if journal else None
+
     def owns(self, partition: int) -> bool:
         return partition in self._journals
 

@@ -10,7 +10,7 @@ import typer
 from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
 from schemas.clock import SystemClock
-from schemas.errors import Refused
+from schemas.errors import Refused, Unreachable
 
 if TYPE_CHECKING:
     from forewatch.settings import Settings
@@ -34,7 +34,7 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """What is remembered."""
-    found = with_log(lambda log, chosen: _documents(log, chosen, query))
+    found = _asked(query) if query else with_log(_documents)
     if as_json:
         show_json(found)
         return
@@ -43,6 +43,15 @@ def list_(
         [(m["id"][:8], m["kind"], m["standing"], m["support"], m["last"][:10], m["says"]) for m in found],
         empty="nothing is remembered" + (" of that" if query else ""),
     )
+
+
+def _asked(query: str) -> list[dict[str, Any]]:
+    """A running service may search by meaning."""
+    try:
+        found: list[dict[str, Any]] = client().get("/memory", query=query)
+    except Unreachable:
+        return with_log(lambda log, chosen: _documents(log, chosen, query))
+    return found
 
 
 async def _documents(log: Log, chosen: Settings, query: str = "") -> list[dict[str, Any]]:

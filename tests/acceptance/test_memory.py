@@ -11,7 +11,8 @@ import pytest
 
 from forewatch.cli import main as cli
 from forewatch.storage.memory import NAME
-from tests.acceptance.test_serve import serving
+from tests.acceptance.test_serve import serving, until
+from tests.standins.embeddings import embeddings
 
 SECRET = "Zaunkoenig-4711"
 
@@ -72,3 +73,22 @@ def test_a_note_lives_through_a_kill_until_it_is_forgotten(
     (home / NAME).unlink()
     assert [memory["says"] for memory in forewatch.known()] == ["Le passeport est chez Élodie."]
     assert forewatch("audit", "verify")[0] == 0
+
+
+def test_a_running_service_finds_what_means_the_same_and_without_its_server_the_words(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path_factory.mktemp("v")
+    with embeddings() as server:
+        monkeypatch.setenv("FOREWATCH_PLANNER_URL", server.url)
+        monkeypatch.setenv("FOREWATCH_PLANNER_MODEL", "small")
+        monkeypatch.setenv("FOREWATCH_PLANNER_EMBEDDINGS", "vectors")
+        forewatch = Forewatch(home, monkeypatch, capsys)
+        with serving(home, forewatch.environment):
+            assert forewatch("remember", "My passport is in the desk.")[0] == 0
+            found = until(lambda: forewatch.known("travel document"))
+            assert [memory["says"] for memory in found] == ["My passport is in the desk."]
+            assert {body["model"] for body in server.asked} == {"vectors"}
+            server.mode = "broken"
+            assert forewatch.known("travel document") == []
+            assert len(forewatch.known("passport")) == 1
