@@ -32,6 +32,7 @@ MAX_REMEMBERED = 400
 """Tokens of what is remembered."""
 _ALWAYS = ("notify", "wait.until")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,4}")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 _UNWRITABLE: frozenset[str] = frozenset({"command", "identity"})
 """Roles of which a model's own words may never be a value: what is run, and as whom."""
 WRITABLE = frozenset(
@@ -144,10 +145,18 @@ def _remembered(occasion: Occasion, goal: str) -> Recalled:
 def is_plannable(manifest: Manifest, given: Collection[str]) -> bool:
     """Can a model fill what the tool needs? A command or an identity is for playbooks alone; an account number or an id
     that neither a fact nor a result of these types gives cannot be had."""
+    if not is_described(manifest) and not all(_PLAIN.fullmatch(n) for n in (*manifest.args, *manifest.returns)):
+        return False
     needed = [arg for arg in manifest.args.values() if arg.required]
     if any(arg.role in _UNWRITABLE for arg in needed):
         return False
     return all(arg.type in WRITABLE or any(nominal.fits(type_, arg.type) for type_ in given) for arg in needed)
+
+
+def is_described(manifest: Manifest) -> bool:
+    """Are the tool's words ours? What a server of somebody else says of its tools is outside text, and not told; its
+    names are, once the owner has added it."""
+    return not manifest.name.startswith("mcp.")
 
 
 def _facts(values: Mapping[str, Value], zone: ZoneInfo) -> tuple[dict[str, Value], list[Withheld]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from actions import planschema
 from actions.ask import Message
-from actions.brief import Brief
+from actions.brief import Brief, is_described
 from actions.playbook import (
     OPTIONAL,
     PLACE,
@@ -69,7 +69,8 @@ def _tool(manifest: Manifest) -> str:
     if manifest.open_args:
         takes.append(f'{planschema.open_name(manifest)}: a list of {{"name", "value"}}')
     gives = ", ".join(f"{name}: {type_}" for name, type_ in manifest.returns.items()) or "nothing"
-    return f"- {manifest.name}({', '.join(takes)}) returns {gives}. {manifest.description}"
+    says = manifest.description if is_described(manifest) else "A tool of a server that the owner added."
+    return f"- {manifest.name}({', '.join(takes)}) returns {gives}. {says}"
 
 
 def _task(brief: Brief) -> str:
