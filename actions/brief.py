@@ -55,13 +55,14 @@ class Withheld:
 @dataclass(frozen=True, slots=True)
 class Running:
     """Where the run of a plan stands that needs another rest: display ids and tools, and our own word for what went
-    wrong. ``ids`` are those that new steps may have."""
+    wrong. ``ids`` are those that new steps may have; ``so_far`` is what its steps gave, unfinished ones first."""
 
     done: Mapping[str, str]
     ended: tuple[str, str] | None
     cause: str
     open: Mapping[str, str]
     ids: tuple[str, ...]
+    so_far: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ Working memory, for whoever plans again in the middle of a run::
 
     working(entries, budget, *, window=12, cost=tokens) -> Working
 
+    at_hand(state, budget, *, window=12, cost=tokens) -> Working      # of a run that is folded already
+
 ``entries`` are the journal of one proposal, in order; ``Working.text`` is what a prompt may hold, and never more than
 ``budget`` by ``cost``. Long-term memory is ``actions.recall.recall``, with the same ``budget`` and ``cost``.
 
@@ -21,6 +23,7 @@ from typing import Any
 
 from actions import nominal
 from actions.plain import clean
+from actions.state import ProposalState
 from schemas.journal import JournalEntry
 from schemas.model import Json
 from schemas.value import Integrity, Value
@@ -34,6 +37,7 @@ _WORDLESS = frozenset({"Money", "Date", "DateTime", "Days", "Number", "Bool", "I
 """Types whose grammar cannot carry a sentence."""
 _LONGEST = 120
 """Characters of one value."""
+_PHASES: dict[str, str] = {"gated": "asks for a confirmation", "asked": "outcome asked of the person"}
 _OVER = frozenset({"ok", "failed", "skipped", "unverified"})
 
 Cost = Callable[[str], int]
@@ -89,7 +93,23 @@ class _Step:
 def working(entries: Iterable[JournalEntry], budget: int, *, window: int = 12, cost: Cost = tokens) -> Working:
     """Pure and deterministic. The newest ``window`` finished steps have a line each, as far as they fit; what is older
     is summed up in one. Empty when not even that one fits."""
-    steps = [step for step in _steps(entries).values() if step.seq]
+    return _told([step for step in _steps(entries).values() if step.seq], budget, window, cost)
+
+
+def at_hand(state: ProposalState, budget: int, *, window: int = 12, cost: Cost = tokens) -> Working:
+    """The same of a run that is folded already, for who has no entries at hand."""
+    begun = [live for live in state.steps.values() if live.attempts or live.phase != "pending"]
+    begun.sort(key=lambda live: live.last_sent.timestamp() if live.last_sent else 0.0)
+    steps = []
+    for place, live in enumerate(begun, 1):
+        planned = state.planned(live.uid)
+        if planned is not None:
+            said, code = _PHASES.get(live.phase, live.phase), _known(live.code)
+            steps.append(_Step(planned.id, planned.tool, place, said, code, live.attempts, live.out))
+    return _told(steps, budget, window, cost)
+
+
+def _told(steps: list[_Step], budget: int, window: int, cost: Cost) -> Working:
     steps.sort(key=lambda step: (step.is_over, -step.seq))
     detailed = sum(not step.is_over for step in steps) + window
     for count in range(min(detailed, len(steps)), -1, -1):
@@ -131,7 +151,10 @@ def _planned(plan: Mapping[str, Any], before: Mapping[str, _Step]) -> dict[str, 
 
 
 def _code(body: Mapping[str, Any]) -> str:
-    code = str(body.get("code") or body.get("reason") or "")
+    return _known(str(body.get("code") or body.get("reason") or ""))
+
+
+def _known(code: str) -> str:
     return code if code in CODES or not code else "unknown"
 
 
@@ -183,14 +206,14 @@ def _set(state: str) -> Callable[[_Step, Mapping[str, Json]], None]:
 
 
 _CHANGES: dict[str, Callable[[_Step, Mapping[str, Json]], None]] = {
-    "step.gated": _set("asks for a confirmation"),
+    "step.gated": _set(_PHASES["gated"]),
     "step.confirmed": _set("pending"),
     "step.held": _set("held"),
     "step.intent": _intent,
     "step.result": _result,
     "step.verified": _verified,
     "step.skipped": _skipped,
-    "human.asked": _set("outcome asked of the person"),
+    "human.asked": _set(_PHASES["asked"]),
     "human.answered": _answered,
     "wait.started": _set("waiting"),
     "wait.fired": _fired,

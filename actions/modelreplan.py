@@ -16,8 +16,10 @@ from actions.asker import JournalMeter
 from actions.book import Book
 from actions.brief import Brief, Running
 from actions.journal import JournalPort
+from actions.memory import at_hand
 from actions.otherwise import repointed
 from actions.planning import ROUNDS, author
+from actions.remembering import Memories
 from actions.replan import Replanner, Wanted, Way
 from actions.setup import Setup
 from actions.steps import Occasion
@@ -25,6 +27,9 @@ from actions.validate import MAX_STEPS, Fault
 from schemas.clock import Clock
 from schemas.model import Json
 from schemas.plan import Plan, Step
+
+SO_FAR = 600
+"""Tokens of what the steps of the run gave."""
 
 
 class ModelReplanner:
@@ -41,7 +46,7 @@ class ModelReplanner:
         way = await self._floor.replan(wanted, setup)
         if way is not None or setup.model is None:
             return way
-        made = brief(wanted, setup)
+        made = brief(wanted, setup, self._book.memory)
         meter = JournalMeter(
             self._port, self._book, setup, self._clock, wanted.state.id, f"replan:{wanted.version}", made
         )
@@ -62,15 +67,16 @@ def _again(made: Brief, answer: dict[str, Json], faults: list[Fault]) -> tuple[M
     return prompts.repair(made, answer, faults)
 
 
-def brief(wanted: Wanted, setup: Setup) -> Brief:
+def brief(wanted: Wanted, setup: Setup, memory: Memories | None = None) -> Brief:
     """The brief of the plan, and where its run stands."""
-    state, occasion = wanted.state, _occasion(wanted)
+    state, occasion = wanted.state, _occasion(wanted, memory)
     made = briefing.brief(occasion, state.slots, planner.built_in(occasion, setup), setup)
     done = {s.id: s.tool for s in wanted.plan.steps if state.steps[s.uid].phase == "ok"}
     ended = (wanted.step.id, wanted.step.tool) if wanted.step else None
     first = int(wanted.free_id()[1:])
     ids = tuple(f"s{number}" for number in range(first, min(first + MAX_STEPS, 100)))
-    running = Running(done, ended, wanted.cause, {s.id: s.tool for s in wanted.open()}, ids)
+    so_far = at_hand(state, SO_FAR).lines
+    running = Running(done, ended, wanted.cause, {s.id: s.tool for s in wanted.open()}, ids, so_far)
     given = tuple(m for tool in dict.fromkeys(done.values()) if (m := setup.tools.manifest(tool)))
     return replace(made, running=running, givers=given, may_ask=False)
 
@@ -90,8 +96,8 @@ def read(answer: Json, made: Brief, wanted: Wanted, setup: Setup) -> Way | list[
     return Way(rest, author(setup), f"{ended} ended ({wanted.cause}): another way was planned")
 
 
-def _occasion(wanted: Wanted) -> Occasion:
-    return Occasion(wanted.state.trigger, wanted.state.id, wanted.version, wanted.now)
+def _occasion(wanted: Wanted, memory: Memories | None) -> Occasion:
+    return Occasion(wanted.state.trigger, wanted.state.id, wanted.version, wanted.now, memory)
 
 
 def _kept(built: tuple[Step, ...], wanted: Wanted) -> tuple[Step, ...]:

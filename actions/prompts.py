@@ -90,6 +90,9 @@ def _run(brief: Brief) -> list[str]:
         return []
     lines = ["A plan for this is under way. Done, and not to be done again:"]
     lines += [f"- {name}: {tool}" for name, tool in run.done.items()] or ["- nothing"]
+    lines += (
+        ["What its steps gave, unfinished ones first:", *(f"- {line}" for line in run.so_far)] if run.so_far else []
+    )
     if run.ended:
         lines.append(f"{run.ended[0]} ({run.ended[1]}) ended badly: {run.cause}. Find another way than that.")
     lines.append("Not begun: " + (", ".join(f"{name} ({tool})" for name, tool in run.open.items()) or "nothing"))

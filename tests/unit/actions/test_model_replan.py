@@ -121,6 +121,7 @@ def test_the_model_learns_one_word_of_the_failure_and_no_outside_text() -> None:
     told = request["messages"][1]["content"]
     assert "s2 (bank.pay) ended badly: denied" in told
     assert "- s1: bank.note" in told
+    assert "- s1 bank.note ok payment_id=<s1.payment_id: Text>" in told, "what it gave is named by its place"
     sent = json.dumps(request)
     result = next(e for e in world.entries("step.result") if e.body["outcome"] == "failed")
     assert str(result.body["message"])

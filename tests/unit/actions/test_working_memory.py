@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.memory import CODES, shown, tokens, working
+from actions.book import Book
+from actions.memory import CODES, at_hand, shown, tokens, working
 from actions.testing.household import Household
 from schemas.journal import JournalEntry
 from schemas.model import Json
@@ -49,6 +50,20 @@ def test_a_real_run_tells_its_unfinished_step_first_and_then_the_newest() -> Non
     assert working(world.log.entries[: last + 1], 4000).lines[0] == "s5 bank.note sent"
     paid = next(n for n, entry in enumerate(world.log.entries) if entry.type == "wait.started")
     assert working(world.log.entries[: paid + 1], 4000).lines[0] == "s3 wait.until waiting"
+
+
+def test_a_folded_run_tells_the_same_as_its_journal() -> None:
+    world = Household("reconcile")
+    asyncio.run(world.live())
+    for count in range(len(world.log.entries) + 1):
+        book = Book("ann")
+        for one in world.log.entries[:count]:
+            book.apply(one)
+        state = book.proposals.get(world.proposal)
+        told = set(at_hand(state, 4000).lines) if state else set()
+        by_journal = set(working(world.log.entries[:count], 4000).lines)
+        begun = {line for line in by_journal if not line.endswith(" pending")}
+        assert {line for line in told if not line.endswith(" pending")} == begun
 
 
 def test_values_that_the_labels_do_not_clear_are_named_by_their_place() -> None:
