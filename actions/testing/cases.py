@@ -143,6 +143,7 @@ def invitation(**changes: str) -> bytes:
     mail["Subject"] = "Invitation: Town hall"
     mail.set_content("You are invited.")
     mail.add_alternative(text, subtype="calendar", params={"method": "REQUEST"})
+    mail.set_boundary("=_town")
     return mail.as_bytes()
 
 

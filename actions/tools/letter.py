@@ -54,6 +54,9 @@ class Letter:
         for each in self.attachments:
             main, _, sub = (mimetypes.guess_type(each.name)[0] or "application/octet-stream").partition("/")
             mail.add_attachment(each.content, maintype=main, subtype=sub, filename=each.name)
+        for number, part in enumerate(mail.walk()):
+            if part.is_multipart():
+                part.set_boundary(f"=_{key}_{number}")  # else another one each time: the same letter is the same bytes
         return mail.as_bytes()
 
     def is_said_by(self, mail: EmailMessage) -> bool:

@@ -1,9 +1,9 @@
-"""Tools at Google and Microsoft: each exchange held against what they publish, each end told for what it is."""
+"""Tools at providers: each exchange held against what Google and Microsoft publish, each end told for what it is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,17 +16,24 @@ import pytest
 from actions.attempt import Answer, attempt
 from actions.testing.cases import incoming
 from actions.testing.laws import KEY, OTHER
+from actions.testing.mailbox import Mail, MemoryMailboxes
 from actions.tools.kept import Kept
 from actions.tools.mailbox import parsed
 from actions.tools.meetings import INVITE, RESCHEDULE, MeetingAnswer, MeetingCancel, MeetingCreate, MeetingMove
 from actions.tools.send import MailReply, MailSend
 from actions.tools.sort import MailLabel, MailMove
+from actions.tools.tasks import TaskCreate
 from actions.tools.tool import Args, Tool
 from actions.tools.tree import Tree
+from actions.tools.unsubscribe import MailUnsubscribe
+from actions.tools.web import Hosts, WebSubmit
+from actions.tools.wire import Reply as Answered
 from extractors.connector import Access
+from extractors.http import Http
 from extractors.testing import Key
 from extractors.testing.standin import Asked, Reply, StandIn
 from forewatch.outgoing.accounts import Outgoing
+from forewatch.outgoing.http import PublicWeb
 from schemas.account import AccountState
 from schemas.clock import ManualClock
 from schemas.model import Json
@@ -37,9 +44,49 @@ NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WAIT_S = 60.0
 
 
+class Office(StandIn):
+    """A CalDAV calendar, a page with a form, and a list that can be left: whatever is written is kept by its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: dict[str, bytes] = {}
+
+    def answer(self, asked: Asked) -> Reply:
+        match asked.method:
+            case "PROPFIND":
+                return _multistatus(_CALENDAR)
+            case "REPORT":
+                shown = (_OBJECT.format(path=path, data=raw.decode()) for path, raw in self.held.items())
+                return _multistatus("".join(shown))
+            case "PUT" if asked.path in self.held and asked.headers.get("if-none-match") == "*":
+                return Reply(412)
+            case "PUT" | "POST":
+                self.held[asked.path] = asked.body
+                return Reply(201, b"Thank you", {"Content-Type": "text/plain"})
+        return Reply(404)
+
+
+_CALENDAR = (
+    "<d:response><d:href>/cal/</d:href><d:propstat><d:status>HTTP/1.1 200 OK</d:status><d:prop>"
+    "<d:resourcetype><d:collection/><c:calendar/></d:resourcetype></d:prop></d:propstat></d:response>"
+)
+_OBJECT = (
+    "<d:response><d:href>{path}</d:href><d:propstat><d:status>HTTP/1.1 200 OK</d:status><d:prop>"
+    '<d:getetag>"1"</d:getetag><c:calendar-data>{data}</c:calendar-data></d:prop></d:propstat></d:response>'
+)
+
+
+def _multistatus(text: str) -> Reply:
+    names = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"'
+    return Reply(207, f"<d:multistatus {names}>{text}</d:multistatus>".encode(), {"Content-Type": "application/xml"})
+
+
 class Person:
     def __init__(self, kind: str, service: StandIn, folder: Path, token: str) -> None:
         self.service, self.token = service, token
+        if kind in ("caldav", "web"):
+            self._with_office(kind, folder)
+            return
         base = f"{service.url}/v1.0" if kind.startswith("graph") else service.url
         config: dict[str, Json] = {"base_url": base, "allow_private": True, "provider": "x", "client_id": "y"}
         config |= {"addresses": ["nora@example.net"]} if kind.startswith("graph") else {}
@@ -63,8 +110,25 @@ class Person:
         tools: tuple[Tool, ...] = (*mail, *sort, *makes, *moves)
         self.tools = {tool.manifest.name: tool for tool in tools}
 
+    def _with_office(self, kind: str, folder: Path) -> None:
+        """CalDAV by a password; pages without any."""
+        config: dict[str, Json] = {"url": f"{self.service.url}/cal/", "username": "nora", "allow_private": True}
+        self.account = AccountState.model_validate(
+            {"id": "a", "owner": "me", "connector": "caldav", "created_at": NOW, "config": config, "allow": ["write"]}
+        )
+        clock, kept, place = ManualClock(NOW), Kept(folder / "effects"), f"127.0.0.1:{self.service.port}"
+        outgoing = Outgoing(self._enter, clock, ZoneInfo("Europe/Berlin"))
+        outgoing.accounts = lambda: [self.account]
+        web = PublicWeb(clock.now, lambda: Http(clock.now, allow_private=True))
+        mail = MemoryMailboxes()
+        mail.box.mails = [Mail(incoming(List_Unsubscribe=f"<https://{place}/leave>"))]
+        submit = WebSubmit(web, Hosts((place,)), kept)
+        leave = MailUnsubscribe(mail, _Plain(web), kept)
+        tools: tuple[Tool, ...] = (MeetingCreate(outgoing), TaskCreate(outgoing), submit, leave)
+        self.tools = {tool.manifest.name: tool for tool in tools}
+
     def _enter(self, account: AccountState, asked: bool) -> AbstractAsyncContextManager[Access]:
-        return Key(tokens=lambda refused: self.token).open(NOW)
+        return Key(secrets={"password": "s3cret"}, tokens=lambda refused: self.token).open(NOW)
 
     def tries(self, name: str, args: Args, key: str = KEY) -> Answer:
         return asyncio.run(attempt(self.tools[name], args, key, WAIT_S))
@@ -81,6 +145,24 @@ class Person:
         assert self.tries(name, args, key).out == answer.out
         assert self.service.violations == []
         return answer.out
+
+
+@dataclass
+class _Plain:
+    """A list's address is always https; the stand-in speaks http."""
+
+    web: PublicWeb
+
+    async def send(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
+    ) -> Answered:
+        return await self.web.send(method, url.replace("https:", "http:"), headers=headers, content=content)
+
+
+@contextmanager
+def office(folder: Path, kind: str) -> Iterator[tuple[Person, Office]]:
+    with Office() as service:
+        yield Person(kind, service, folder.resolve(), ""), service
 
 
 @contextmanager
@@ -246,7 +328,13 @@ EFFECTS: tuple[tuple[str, str, Args], ...] = (
     ("graph_mail", "mail.send", LETTER),
     ("google_calendar", "meeting.invite", MEETING),
     ("graph_calendar", "meeting.invite", MEETING),
+    ("caldav", "meeting.create", {"title": "Review", "start": "2026-03-10T10:00:00+01:00"}),
+    ("caldav", "task.create", {"title": "Call the office"}),
+    ("web", "web.submit", {"url": "", "proof": "thank you", "field.name": "Nora"}),
+    ("web", "mail.unsubscribe", {"message_id": "<news@example.org>"}),
 )
+IDS = [f"{kind}-{name}" for kind, name, _ in EFFECTS]
+READING = ("GET", "PROPFIND", "REPORT")
 
 
 def _armed(service: Any, end: End) -> None:
@@ -255,7 +343,7 @@ def _armed(service: Any, end: End) -> None:
     met: list[int] = []
 
     def answer(asked: Asked) -> Reply:
-        is_it = asked.method != "GET" and not (asked.path.endswith("/me/messages") and asked.method == "POST")
+        is_it = asked.method not in READING and not (asked.path.endswith("/me/messages") and asked.method == "POST")
         if not is_it or met:
             return honest(asked)  # type: ignore[no-any-return]
         met.append(1)
@@ -272,7 +360,7 @@ def _armed(service: Any, end: End) -> None:
 
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.name.replace(" ", "-"))
-@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=[f"{kind}" for kind, _, _ in EFFECTS])
+@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=IDS)
 def test_each_end_of_an_effect_is_told_for_what_it_is(
     tmp_path: Path, kind: str, name: str, args: Args, end: End
 ) -> None:
@@ -281,28 +369,42 @@ def test_each_end_of_an_effect_is_told_for_what_it_is(
         "google_calendar": lambda: google(tmp_path),
         "graph_mail": lambda: graph(tmp_path),
         "graph_calendar": lambda: graph(tmp_path, "graph_calendar"),
+        "caldav": lambda: office(tmp_path, "caldav"),
+        "web": lambda: office(tmp_path, "web"),
     }
     with opens[kind]() as (person, service):
         _armed(service, end)
-        answer = person.tries(name, args)
+        answer = person.tries(name, _placed(args, service))
         assert (answer.outcome, answer.code) == (end.outcome, end.code)
-        assert (person.found(name, args) is not None) is end.lands
+        is_found = end.lands and person.tools[name].manifest.look_up
+        assert (person.found(name, _placed(args, service)) is not None) is is_found
 
 
-@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=[f"{kind}" for kind, _, _ in EFFECTS])
+def _placed(args: Args, service: StandIn) -> Args:
+    return {**args, "url": f"{service.url}/form"} if "url" in args else args
+
+
+@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=IDS)
 def test_nobody_there_means_that_nothing_was_sent(tmp_path: Path, kind: str, name: str, args: Args) -> None:
     with gmail(tmp_path) as (person, service):
         port = service.port
     person = Person(kind, service, tmp_path.resolve(), "good")
-    assert f":{port}" in str(person.account.config["base_url"])
-    assert person.tries(name, args).outcome == "not_sent"
+    assert f":{port}" in str(person.account.config)
+    assert person.tries(name, _placed(args, service)).outcome == "not_sent"
 
 
-@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=[f"{kind}" for kind, _, _ in EFFECTS])
+@pytest.mark.parametrize(("kind", "name", "args"), EFFECTS, ids=IDS)
 def test_a_page_in_between_is_no_answer(tmp_path: Path, kind: str, name: str, args: Args) -> None:
-    """A captive portal's 200. Google's calendar is asked for the effect at once; the others are asked before it."""
+    """A captive portal's 200. Google's calendar is asked for the effect at once; the others are asked before it. A form
+    and a list know no other answers than pages: a form has its proof."""
     with ActingGmail() as service:
-        for request in range(4):
+        for request in range(6):
             service.arm("html", after=request)
-        answer = Person(kind, service, tmp_path.resolve(), "token-1").tries(name, args)
+        person = Person(kind, service, tmp_path.resolve(), "token-1")
+        answer = person.tries(name, _placed(args, service))
+        if kind == "web":
+            assert answer.outcome == "ok"
+            seen = asyncio.run(person.tools[name].verify(args, KEY, answer.out))
+            assert (seen is None) is (name == "web.submit")
+            return
     assert answer.outcome == ("unknown" if kind == "google_calendar" else "not_sent")
