@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -157,9 +157,10 @@ class Mortal:
 
 def _mortal(desk: Desk, points: Points) -> Desk:
     """The same desk with its ports mortal."""
-    ports = {each.name: getattr(desk, each.name) for each in fields(desk)}
+    ports: dict[str, Any] = {each.name: getattr(desk, each.name) for each in fields(desk)}
     plain = ("root", "clock", "zone", "history")
-    return Desk(**{name: port if name in plain else Port(port, points) for name, port in ports.items()})
+    mortal: dict[str, Any] = {name: Port(port, points) for name, port in ports.items() if name not in plain}
+    return replace(desk, **mortal)
 
 
 def _tool(desk: Desk, name: str) -> Tool:
