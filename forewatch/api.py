@@ -49,6 +49,7 @@ def _routes(api: _Api) -> list[Route]:
         Route("/memory/{verb}", api.tell_memory, methods=["POST"]),
         Route("/accounts/{account}/poll", api.poll, methods=["POST"]),
         Route("/rules/reload", api.reload_rules, methods=["POST"]),
+        Route("/plugins/reload", api.reload_plugins, methods=["POST"]),
         Route("/wake", api.wake, methods=["POST"]),
     ]
 
@@ -88,6 +89,11 @@ class _Api:
     async def reload_rules(self, request: Request) -> Response:
         """The rule files as they are now, in use from here on; 400 says what is wrong with them, nothing changed."""
         return JSONResponse(asdict(await self._service.reloader.reload()))
+
+    async def reload_plugins(self, request: Request) -> Response:
+        """The plugins' files as they are now: what was taken away is cut off before this answers."""
+        tools = self._service.house.tools()
+        return JSONResponse({"tools": sorted(tools)})
 
     async def wake(self, request: Request) -> Response:
         """Something was appended to the log from outside."""

@@ -87,6 +87,9 @@ class Settings(BaseSettings):
     """Your bank, where it is outside of the EEA."""
     calendar: Path | None = None
     """The .ics file in which entries are added and moved; default ``calendar.ics`` in the home folder."""
+    trusted_plugins: tuple[str, ...] = ()
+    """Names of installed Python packages' plugins (entry points ``forewatch.tools``) that may run inside of Forewatch
+    itself, with all its rights. What is not named here does not run; other people's tools belong behind MCP."""
     poll_concurrency: int = Field(default=4, ge=1, le=64)
     """How many sources are polled at the same time."""
     vault_key: SecretStr | None = None

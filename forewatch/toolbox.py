@@ -32,6 +32,7 @@ from actions.tools.web import Hosts, WebGet, WebSubmit
 from actions.tools.wire import Reply
 from forewatch.memories import Notes
 from forewatch.outgoing.accounts import Outgoing
+from forewatch.plugins.house import House
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
 from schemas.clock import Clock
@@ -85,8 +86,10 @@ class _PublicWeb:
         return await web.send(method, url, headers=headers, content=content)
 
 
-def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) -> Registry:
-    """``outgoing``: the accounts that a running service knows; without it no tool needs one."""
+def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None, house: House | None = None) -> Registry:
+    """``outgoing``: the accounts that a running service knows; without it no tool needs one. ``house``: that of a
+    running service, which ends its plugins with it."""
+    more = (house or House(settings, clock)).tools
     calendar = CalendarFile(settings.place("calendar"), settings.zone)
     tools: list[Tool] = [
         Notify(settings.place("outbox"), clock),
@@ -102,11 +105,20 @@ def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) 
         *_files(settings),
         *_payments(settings, clock),
         *_web(settings, clock),
+        *_trusted(settings),
     ]
     if outgoing is None:
-        return Registry(tools)
+        return Registry(tools, more=more)
     tools += [*_mail(settings, clock, outgoing), *_calendar(settings, clock, outgoing)]
-    return Registry(tools, is_offered=outgoing.offers)
+    return Registry(tools, is_offered=outgoing.offers, more=more)
+
+
+def _trusted(settings: Settings) -> Iterator[Tool]:
+    if settings.trusted_plugins:
+        from forewatch.plugins.installed import trusted_tools
+
+        for tools in trusted_tools(settings.trusted_plugins).values():
+            yield from tools
 
 
 def _tree(settings: Settings) -> Tree:

@@ -24,6 +24,7 @@ from forewatch.erasures import follow
 from forewatch.memories import Meaning
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.planning import asker, model_settings, server_model, with_replanning
+from forewatch.plugins.house import House
 from forewatch.recorder import TOPICS, RecordAgent
 from forewatch.reloading import Reloader
 from forewatch.settings import Settings
@@ -84,6 +85,7 @@ class Service:
     """The planner's, where one is configured."""
     meaning: Meaning | None
     """Search by meaning, where the planner's server makes vectors."""
+    house: House
 
     async def start(self) -> None:
         """What comes first in the log is what rules are in use."""
@@ -96,6 +98,7 @@ class Service:
         await self.worker.stop()
         if self.model is not None:
             await self.model.close()
+        await self.house.close()
         await asyncio.to_thread(self.credentials.close)
         await asyncio.to_thread(self.history.close)
         await self.log.close()
@@ -130,9 +133,11 @@ def _nobody(account: AccountState, asked: bool) -> NoReturn:
     raise AuthError(f"account {account.id} cannot be entered: no service is running", remedy="start the service")
 
 
-def build_setup(settings: Settings, clock: Clock, outgoing: Outgoing | None = None) -> Setup:
+def build_setup(
+    settings: Settings, clock: Clock, outgoing: Outgoing | None = None, house: House | None = None
+) -> Setup:
     """Without ``outgoing`` no tool that needs an account is offered; playbooks may name it all the same."""
-    tools = toolbox(settings, clock, outgoing or Outgoing(_nobody, clock, settings.zone))
+    tools = toolbox(settings, clock, outgoing or Outgoing(_nobody, clock, settings.zone), house)
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
     playbooks = load_all(tools, (SHIPPED, settings.home / "playbooks"), partial=(SHIPPED,))
     return Setup(playbooks=playbooks, tools=tools, settings=act, replanner=PlaybookReplanner())
@@ -159,7 +164,8 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     connectors = registry.Connectors()
     credentials = Credentials(settings, clock, connectors)
     outgoing = Outgoing(credentials.open, clock, settings.zone)
-    setup = setup or build_setup(settings, clock, outgoing)
+    house = House(settings, clock)
+    setup = setup or build_setup(settings, clock, outgoing, house)
     setup = replace(setup, model=model_settings(settings))
     model = await server_model(settings, credentials, clock) if setup.model else None
     rule_set = load_rules(settings, setup)
@@ -245,5 +251,5 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     )
     return Service(
         settings, clock, log, account_fold, cursor_fold, connectors, reloader, setup, history, poll, evaluate, act,
-        ticker, worker, credentials, watchers, watchdog, model, _meaning(settings, setup, model, act, clock),
+        ticker, worker, credentials, watchers, watchdog, model, _meaning(settings, setup, model, act, clock), house,
     )  # fmt: skip

@@ -155,11 +155,14 @@ class Registry:
         tools: Iterable[Tool],
         disabled: Iterable[str] = (),
         is_offered: Callable[[Manifest], bool] = lambda manifest: True,
+        more: Callable[[], Mapping[str, Tool]] = dict,
     ) -> None:
-        """``is_offered``: asked each time, as what a tool needs comes and goes while the service runs."""
+        """``is_offered``: asked each time, as what a tool needs comes and goes while the service runs; so is ``more``,
+        for the tools of plugins."""
         self._tools: dict[str, Tool] = {}
         self._disabled = frozenset(disabled)
         self._is_offered = is_offered
+        self._more = more
         for tool in tools:
             name = tool.manifest.name
             if name in self._tools:
@@ -167,7 +170,7 @@ class Registry:
             self._tools[name] = tool
 
     def names(self) -> list[str]:
-        return sorted(name for name in self._tools if self.tool(name) is not None)
+        return sorted(name for name in {*self._tools, *self._more()} if self.tool(name) is not None)
 
     def known(self, name: str) -> Manifest | None:
         """Of every tool that is there, also if nobody has granted what it needs (yet)."""
@@ -180,7 +183,7 @@ class Registry:
         return tool.manifest if tool else None
 
     def tool(self, name: str) -> Tool | None:
-        found = None if name in self._disabled else self._tools.get(name)
+        found = None if name in self._disabled else self._tools.get(name) or self._more().get(name)
         return found if found is not None and self._is_offered(found.manifest) else None
 
 

@@ -18,6 +18,7 @@ from forewatch.cli import (
     matters,
     memory,
     permissions,
+    plugins,
     proposals,
     rules,
     runs,
@@ -45,6 +46,7 @@ permissions.register(app)
 app.add_typer(matters.app, name="matters", help="Events that belong together.")
 app.add_typer(runs.app, name="runs", help="What was approved and is being done.")
 memory.register(app)
+app.add_typer(plugins.app, name="plugins", help="Other people's tools: what you let them do.")
 app.add_typer(history.app, name="history", help="Your history, by SQL.")
 app.add_typer(audit.app, name="audit", help="The journal of everything proposed and done.")
 

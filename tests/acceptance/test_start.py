@@ -14,6 +14,8 @@ LATER = {
     "actions.model": "the first plan by a model",
     "actions.planning": "the first plan by a model",
     "actions.ask": "the first plan by a model",
+    "mcp": "the first call of a plugin",
+    "actions.plugins": "the first plugin",
     "httpx": "the first source behind an address",
     "authlib": "the first sign-in",
     "cryptography": "the first sealed secret",
