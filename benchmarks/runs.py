@@ -245,7 +245,7 @@ async def soon(folder: Path) -> Soon:
 
     rules = folder / "rules.yaml"
     rules.write_text(RULE)
-    settings = Settings(home=folder / "home", timezone="UTC", library=False, rule_paths=(rules,))
+    settings = Settings(home=folder / "home", timezone="UTC", library=False, rules=(rules,))
     service = await build(settings, SystemClock(), random.Random(1))
     await service.start()
     ticker = asyncio.create_task(service.ticker.run())
