@@ -205,7 +205,7 @@ class Household:
         if state.phase == "offered" or state.revision:
             return self.command("approve", digest=state.digest)
         for uid, live in state.steps.items():
-            if live.gate:
+            if live.gate and state.phase != "stopping":
                 return self.command("confirm", digest=live.gate.digest, step=uid)
             if live.phase == "asked":
                 return self._truth(uid, live)

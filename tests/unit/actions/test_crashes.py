@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import count
 from random import Random
 
 import pytest
 
-from actions import doubt
+from actions import audit, doubt
 from actions.attempt import Answer
 from actions.executor import Executor
 from actions.journal import Draft
 from actions.move import Send
+from actions.otherwise import PlaybookReplanner
 from actions.setup import Setup
 from actions.state import ProposalState, StepState
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, Household, Make, Shape, plain_executor, trigger
-from actions.testing.memory import MemoryJournal
-from actions.testing.points import Crash, Points
+from actions.testing.memory import MemoryJournal, MemoryLog
+from actions.testing.points import Crash, Points, nowhere
 from actions.tools.tool import Manifest, Tool
 from schemas.clock import ManualClock
+from schemas.command import Command
 from schemas.errors import Fenced
+from schemas.journal import JournalEntry
 from schemas.plan import EffectClass, Step
+from tests.scale import THOROUGH
 
 CLASSES: tuple[EffectClass, ...] = ("keyed", "reconcile", "at_most_once")
 LATE = timedelta(seconds=20)
@@ -54,14 +58,145 @@ def every_death(
     script: Iterable[Behaviour] = (),
 ) -> list[str]:
     """All faults over all single deaths; each line says where the process died."""
-    faults: list[str] = []
-    for die_at in count():
-        house = Household(effect_class, shape, {"bank.pay": tuple(script)}, latency, make)
-        passed = lives(house, [die_at])
-        faults += [f"death {die_at} at {passed[-1]}: {fault}" for fault in house.faults()]
+    return every_end(lambda: Household(effect_class, shape, {"bank.pay": tuple(script)}, latency, make))
+
+
+def every_end(world: Callable[[], Household], before: int | None = None, some: int = 1, start: int = 0) -> list[str]:
+    """The same for any world: ``before`` is the point of a death that comes first; every ``some``th point from
+    ``start`` on, in a run that is to be short."""
+    return list(ends(world, before, some, start))
+
+
+def ends(world: Callable[[], Household], before: int | None = None, some: int = 1, start: int = 0) -> Iterator[str]:
+    for die_at in count(start, some):
+        house = world()
+        passed = lives(house, [die_at] if before is None else [before, die_at])
+        yield from (f"deaths {before} {die_at} at {passed[-1]}: {fault}" for fault in house.faults())
         if len(passed) <= die_at:
-            return faults
-    raise AssertionError("unreachable")
+            return
+
+
+SOME = 1 if THOROUGH else 5
+"""In the suite each effect class dies at other points of the large worlds; in the thorough run at all of them."""
+
+
+def points_of(world: Callable[[], Household]) -> int:
+    """How many points a life passes that nothing ends."""
+    points, house = Points(), world()
+    asyncio.run(house.live(points))
+    return len(points.names)
+
+
+class Undone(Household):
+    """A person who changes their mind when the money and the mail are gone: both are taken back."""
+
+    def answer(self, state: ProposalState) -> Command | None:
+        done = [state.step(name).phase == "ok" for name in ("s2", "s4")] if state.plan else [False]
+        if state.phase == "running" and all(done):
+            return self.command("abort", undo=True)
+        return super().answer(state)
+
+    def faults(self) -> list[str]:
+        found = [f"{step}: {n} effects" for step in ("s2", "s4", "s6", "s7") if (n := self.rows(step)) != 1]
+        found += [f"left: {self.state.left}"] if self.state.left else []
+        found += [] if self.state.phase == "stopped" else [f"it ended {self.state.phase}: {self.state.says}"]
+        return found + [str(fault) for fault in audit.verify(self.log.entries)]
+
+
+class Replanned(Household):
+    """The bank says no; the playbook knows another way, and the person wants it."""
+
+    def faults(self) -> list[str]:
+        plan = self.state.plan
+        assert plan is not None
+        found = [f"{step.id}: {n} effects" for step in plan.steps if (n := self.rows(step.id)) != 1]
+        found += [f"{step.id}: {phase}" for step in plan.steps if (phase := self.state.step(step.id).phase) != "ok"]
+        found += [] if [step.id for step in plan.steps] == ["s2", "s3"] else ["it was not planned anew"]
+        found += [] if len(self.ledger.landed()) == 2 else ["the bank did what it had refused"]
+        return found + [str(fault) for fault in audit.verify(self.log.entries)]
+
+
+class Polled(Household):
+    """A question that is asked three times before its answer will do, and then a payment."""
+
+    def faults(self) -> list[str]:
+        found = [] if self.rows("s2") == 1 else [f"s2: {self.rows('s2')} effects"]
+        found += [] if self.state.step("s1").rounds == 3 else [f"asked {self.state.step('s1').rounds} times in vain"]
+        return found + [str(fault) for fault in audit.verify(self.log.entries)]
+
+
+_PAY = {"payee": {"slot": "payee"}, "amount": {"slot": "amount"}}
+
+
+def undone(effect_class: EffectClass, latency: timedelta = timedelta(0)) -> Callable[[], Household]:
+    return lambda: Undone(effect_class, "full", latency=latency, undo_window_s=30 * 86_400.0)
+
+
+def replanned(effect_class: EffectClass) -> Callable[[], Household]:
+    other = {"steps": [{"id": "s2", "tool": "bank.mail", "args": _PAY}]}
+    steps = [
+        {"id": "s1", "tool": "bank.pay", "args": _PAY, "otherwise": [other]},
+        {"id": "s3", "tool": "bank.note", "args": _PAY, "after": ["s1"]},
+    ]
+    no: tuple[Behaviour, ...] = ("no",) * 20
+    return lambda: Replanned(effect_class, "small", {"bank.pay": no}, steps=steps, replanner=PlaybookReplanner())
+
+
+def polled(effect_class: EffectClass) -> Callable[[], Household]:
+    never = {"field": "payee", "op": "is", "value": "Other", "every": "1h", "at_most": 3, "on_end": "go_on"}
+    steps = [
+        {"id": "s1", "tool": "bank.invoice", "args": {"payee": "Acme"}, "repeat": never | {"at_most": 4}},
+        {"id": "s2", "tool": "bank.pay", "args": _PAY, "after": ["s1"]},
+    ]
+    return lambda: Polled(effect_class, "small", steps=steps)
+
+
+@pytest.mark.parametrize("effect_class", CLASSES)
+def test_a_death_anywhere_while_steps_run_side_by_side(effect_class: EffectClass) -> None:
+    world = lambda: Household(effect_class, "wide")  # noqa: E731
+    assert every_end(world, None, SOME, CLASSES.index(effect_class)) == []
+
+
+@pytest.mark.parametrize("effect_class", CLASSES)
+def test_a_death_anywhere_while_slow_requests_are_under_way_side_by_side(effect_class: EffectClass) -> None:
+    world = lambda: Household(effect_class, "wide", latency=LATE)  # noqa: E731
+    assert every_end(world, None, SOME, CLASSES.index(effect_class)) == []
+
+
+@pytest.mark.parametrize("effect_class", CLASSES)
+def test_a_death_anywhere_takes_back_once_what_was_done_once(effect_class: EffectClass) -> None:
+    assert every_end(undone(effect_class), None, SOME, CLASSES.index(effect_class)) == []
+
+
+@pytest.mark.parametrize("effect_class", CLASSES)
+def test_a_death_anywhere_on_another_way(effect_class: EffectClass) -> None:
+    assert every_end(replanned(effect_class), None, SOME, CLASSES.index(effect_class)) == []
+
+
+def test_a_death_anywhere_while_a_question_is_asked_again_and_again() -> None:
+    assert every_end(polled("keyed"), None, SOME) == []
+
+
+WORLDS: dict[str, Callable[[EffectClass], Callable[[], Household]]] = {
+    "wide": lambda effect_class: lambda: Household(effect_class, "wide"),
+    "full": lambda effect_class: lambda: Household(effect_class, "full"),
+    "undone": undone,
+    "late": lambda effect_class: undone(effect_class, LATE),
+    "replanned": replanned,
+}
+
+
+PAIRS = [(name, c) for at, name in enumerate(WORLDS) for c in (CLASSES if THOROUGH else [CLASSES[at % 3]])]
+
+
+@pytest.mark.parametrize(("name", "effect_class"), PAIRS)
+def test_two_deaths_in_any_world(name: str, effect_class: EffectClass) -> None:
+    """All pairs in the thorough run; else the second death comes at some points after one that is drawn by lot."""
+    world = WORLDS[name](effect_class)
+    points = points_of(world)
+    lot = Random(f"{name} {effect_class}").randrange(points)
+    faults = [every_end(world, first, SOME * 2 - 1) for first in (range(points) if THOROUGH else [lot])]
+    assert [fault for found in faults for fault in found] == []
 
 
 @pytest.mark.parametrize("effect_class", CLASSES)
@@ -199,6 +334,48 @@ def test_an_executor_that_does_not_wait_for_requests_to_settle_is_caught(
 def test_an_executor_that_sends_again_after_a_look_up_without_a_new_intent_is_caught() -> None:
     faults = every_death("reconcile", "small", of(NoNewIntentAfterLookUp), script=("lost", "slow"))
     assert doubled(faults)
+
+
+class LazyJournal(MemoryJournal):
+    """A mutant: answers before its entries are durable; they become so with the next ones."""
+
+    _behind: tuple[JournalEntry, ...] = ()
+
+    async def append(self, drafts: Sequence[Draft]) -> list[JournalEntry]:
+        self._log.entries.extend(self._behind)
+        self._behind = ()
+        sealed = await super().append(drafts)
+        for entry in sealed:
+            self._log.entries.remove(entry)
+        self._behind = tuple(sealed)
+        return sealed
+
+
+class LazyLog(MemoryLog):
+    def open(self, owner: str, point: Callable[[str], None] = nowhere) -> MemoryJournal:
+        opened = super().open(owner, point)
+        return LazyJournal(self, opened.book, self.epoch, point)
+
+
+class Lazy(Household):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.log = LazyLog()
+
+    def faults(self) -> list[str]:
+        return [f"s1: {n} effects" for n in [len(self.ledger.landed())] if n != 1]
+
+
+@pytest.mark.parametrize("effect_class", ["reconcile", "at_most_once"])
+def test_a_journal_that_answers_before_it_is_durable_is_caught(effect_class: EffectClass) -> None:
+    assert doubled(every_end(lambda: Lazy(effect_class, "small")))
+
+
+@pytest.mark.parametrize("kind", [NoIntent, RetriesUnknown])
+def test_the_mutants_are_caught_among_steps_that_run_side_by_side_too(kind: type[Executor]) -> None:
+    scripts: dict[str, tuple[Behaviour, ...]] = {"post.send": ("fail_after", "ok")} if kind is RetriesUnknown else {}
+    found = ends(lambda: Household("reconcile", "wide", scripts, make=of(kind)))
+    assert any(doubled([fault]) for fault in found)
 
 
 class Unfenced(MemoryJournal):
