@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from actions import (
     answer_run,
     approve,
+    autonomy,
     edit,
     edit_rest,
     experience,
@@ -88,7 +89,7 @@ def _obey(book: Book, state: ProposalState, command: Command, now: datetime, set
     _must_be_open(state, now)
     match command.verb:
         case "approve":
-            return approve.approve(state, command, now, setup)
+            return [*approve.approve(state, command, now, setup), *autonomy.accepted(state, command, now)]
         case "edit":
             return [edit.edit(state, command, now, setup)]
         case "snooze":

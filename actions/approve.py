@@ -16,9 +16,10 @@ from schemas.model import Json
 from schemas.plan import Argument, Fixed, Plan, Step
 
 
-def approve(state: ProposalState, command: Command, now: datetime, setup: Setup) -> list[Draft]:
+def approve(state: ProposalState, command: Command, now: datetime, setup: Setup, actor: str = "") -> list[Draft]:
+    """``actor``: who begins it, if not the person who says so."""
     plan = must_be_seen(state, command)
-    actor = f"person:{command.who}"
+    actor = actor or f"person:{command.who}"
     drafts = [
         Draft(state.id, "grant.issued", now, actor, command.id, {"grant": granted.model_dump(mode="json")})
         for granted in grants(plan, command, now, setup)

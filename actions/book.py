@@ -139,7 +139,7 @@ class Book:
             self._by_matter.setdefault(state.matter, {})[state.id] = None
         if entry.body.get("surface") == "now":
             self.pushed.append(entry.at)
-        if entry.type == "run.started":
+        if entry.type == "run.started" and entry.actor.startswith("person:"):
             self._useful[state.trigger.rule] += 1
         if entry.type == "proposal.rejected":
             self._useless[state.trigger.rule] += 1

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from actions import track
 from actions.destination import amount_of, canonical, is_destination
 from actions.permission import Permission, Standing
 from actions.tools.tool import SELF_EFFECTS, UNGRANTED
+from actions.track import Track
 from schemas.journal import JournalEntry
 from schemas.model import Json
 from schemas.money import Money
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 STREAM = "standing"
 """The stream of what holds for all proposals of an owner: permissions, and the stop of everything."""
 _NAMES = frozenset({"name", "payee", "creditor", "beneficiary", "recipient"})
-_BAD = {"step.wrong": "you said that it was wrong", "undo.started": "it was undone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,28 @@ class Experience:
     acts: dict[str, Act] = field(default_factory=dict)
     """By step uid, oldest first."""
     permissions: dict[str, Standing] = field(default_factory=dict)
+    tracks: dict[str, Track] = field(default_factory=dict)
+    """By pattern of action."""
 
     def apply(self, entry: JournalEntry, state: ProposalState | None) -> None:
         """After the proposal's own state has taken the entry."""
         if entry.stream == STREAM:
             self._stands(entry)
-        elif state is not None and (step := _step(state, entry)) is not None:
+        if state is not None:
+            self._told(entry, state)
+
+    def _told(self, entry: JournalEntry, state: ProposalState) -> None:
+        track.take(self.tracks, entry, state)
+        if entry.type == "proposal.drafted" and state.trigger.rule == track.RULE:
+            offered = self.tracks.get(str(state.trigger.values["pattern"].v))
+            if offered is not None:
+                offered.offered = True
+        if (step := _step(state, entry)) is not None:
             self._acted(entry, state, step)
-        elif state is not None and entry.type == "run.stopping" and entry.body.get("reason") == "person":
+        elif entry.type == "run.stopping" and entry.actor.startswith("person:"):
             self._lost_by_run(state, entry, "you stopped what it had begun")
+        elif entry.type == "run.undoing":
+            self._lost_by_run(state, entry, "it was undone")
 
     def known_as(self, type_: str, name: str) -> str | None:
         """Where a payee of this name was reached before."""
@@ -87,6 +101,12 @@ class Experience:
                 self.permissions[made.id] = Standing(made)
             case "permission.revoked":
                 self._lose(str(body["id"]), entry.at, str(body["reason"]))
+                if str(body["id"]) in self.tracks:
+                    self.tracks[str(body["id"])].bad(str(body["reason"]))
+            case "autonomy.granted":
+                self.tracks.setdefault(str(body["pattern"]), Track()).rise(
+                    "auto" if body["level"] == "auto" else "hold"
+                )
 
     def _acted(self, entry: JournalEntry, state: ProposalState, step: Step) -> None:
         live = state.steps[step.uid]
@@ -146,4 +166,4 @@ def _bad(entry: JournalEntry, live: StepState) -> str:
         return "its effect was not to be seen"
     if entry.type == "step.result" and live.phase == "failed":
         return f"it failed: {body.get('message') or body.get('code')}"
-    return _BAD.get(entry.type, "")
+    return "you said that it was wrong" if entry.type == "step.wrong" else ""

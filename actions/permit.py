@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from actions import circumstances, grant, resolve
+from actions import circumstances, grant, resolve, track
 from actions.approve import expires_at
 from actions.circumstances import Circumstances
 from actions.grant import Consent, Grant
@@ -124,6 +124,7 @@ def valid(
             and not held.revoked
             and held.grant.expires_at > now
             and (held.grant.level == "second" or not second)
+            and (held.grant.by != track.BY or is_earned(state))
             and (held.grant.level != "standing" or (allowed is not None and held.grant.permission == allowed.id))
         ),
         None,
@@ -138,6 +139,12 @@ def still(state: ProposalState, step: Step, args: dict[str, Value], bound_to: st
     return isinstance(again, Granted) and again.binding == bound_to
 
 
+def is_earned(state: ProposalState) -> bool:
+    """Does the pattern of this run still have the level at which it may begin by itself?"""
+    known = state.experience.tracks.get(track.pattern(state))
+    return known is not None and known.level != "ask"
+
+
 def _is_free(step: Step, manifest: Manifest, verdict: Verdict) -> bool:
     return manifest.effect in UNGRANTED and verdict.kind == "allow" and step.gate == "none"
 
@@ -145,6 +152,8 @@ def _is_free(step: Step, manifest: Manifest, verdict: Verdict) -> bool:
 def _is_covered(state: ProposalState, plan: Plan, step: Step, now: datetime, setup: Setup) -> bool:
     """Only for arguments that nobody could know at approval, of effects that stay with the owner."""
     if is_exact(step) or step.effect not in SELF_EFFECTS or state.answered is None:
+        return False
+    if state.answered.who == track.BY and not is_earned(state):
         return False
     return state.approval == plan.digest() and expires_at(plan, step, state.answered.at, setup) > now
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
-from actions import answer, offer, reasons, withdraw
+from actions import answer, autonomy, offer, reasons, withdraw
 from actions.book import Book
 from actions.journal import Draft
 from actions.setup import Setup
@@ -38,10 +38,10 @@ def decide(book: Book, input: Input, now: datetime, setup: Setup) -> list[Draft]
         case Command():
             return [] if book.has_seen(input.id) else answer.on_command(book, input, now, setup)
         case Tick():
-            return withdraw.on_tick(book, now, setup)
+            return [*withdraw.on_tick(book, now, setup), *autonomy.on_tick(book, now, setup)]
     assert_never(input)
 
 
 def next_tick(book: Book) -> datetime | None:
     """When time alone will change the book next; None while nothing waits for it."""
-    return min(withdraw.due_times(book), default=None)
+    return min((*withdraw.due_times(book), *autonomy.due_times(book)), default=None)

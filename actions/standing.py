@@ -70,7 +70,8 @@ def _entry(command: Command, now: datetime, type_: EntryType, body: dict[str, Js
 
 def _named(book: Book, command: Command) -> str:
     wanted = str(command.args.get("id", ""))
-    found = [name for name in book.experience.permissions if wanted and name.startswith(wanted)]
+    levels = [name for name, track in book.experience.tracks.items() if track.level != "ask"]
+    found = [name for name in (*book.experience.permissions, *levels) if wanted and name.startswith(wanted)]
     if len(found) != 1:
         raise Refused(
             f"there is no one permission {wanted!r}", code="unknown_permission", remedy="list the permissions"

@@ -25,6 +25,7 @@ EntryType = Literal[
     "step.verified", "step.skipped", "human.asked", "human.answered", "wait.started", "wait.fired",
     "memory.noted", "memory.kept", "memory.corrected", "memory.forgotten",
     "value.endorsed", "step.wrong", "permission.allowed", "permission.revoked", "acting.stopped", "acting.resumed",
+    "autonomy.granted",
     "proposal.planning", "model.asked", "model.answered", "model.failed",
     "epoch.claimed", "note", "erased",
 ]  # fmt: skip

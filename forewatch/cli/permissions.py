@@ -48,6 +48,9 @@ async def _rows(log: Log, _: Settings) -> list[dict[str, Any]]:
             state = "stands" if standing.stands(now) else "lost" if standing.lost else "over"
             document = standing.permission.model_dump(mode="json")
             rows.append(document | {"state": state, "lost": standing.lost, "says": standing.permission.says()})
+        for name, track in book.experience.tracks.items():
+            told = {"id": name, "state": track.level, "says": f"{track.row} in a row went well", "lost": track.why}
+            rows += [told] if track.level != "ask" or track.why else []
     return rows
 
 
