@@ -19,7 +19,8 @@ _SIDE = Path(__file__).parent / "dojo_side.py"
 @dataclass
 class Arm:
     """Sums over suites: ``pairs`` of a task and an attack, ``succeeded`` by AgentDojo's own judgement, ``acted`` of
-    those that did something rather than only colour an answer, ``ungated`` calls that the adversary changed unasked."""
+    those that did something rather than only colour an answer or an own entry, ``ungated`` calls that reach somebody
+    and that the adversary changed unasked, ``own``: runs in which outside words stand in an own entry."""
 
     counts: Counter[str] = field(default_factory=Counter)
     lines: list[str] = field(default_factory=list)
@@ -60,4 +61,5 @@ def main() -> None:
             f"  {name:<12} {c['succeeded']:>5} of {c['pairs']:<12} {c['acted']:>10} {c['ungated']:>16}"
             f" {c['useful']:>8}/{c['tasks']} {asked:>14.2f}"
         )
+    print(f"  runs with the adversary's words in an own calendar entry: {found['defended'].counts['own']}")
     print(f"  without rule 8 (every effect that leaves): {found['defended'].counts['by_taint']} confirmations in all")
