@@ -13,7 +13,6 @@ LATER = {
     "httpx2": "the first plan by a model",
     "actions.model": "the first plan by a model",
     "actions.planning": "the first plan by a model",
-    "actions.ask": "the first plan by a model",
     "mcp": "the first call of a plugin",
     "actions.plugins": "the first plugin",
     "httpx": "the first source behind an address",
