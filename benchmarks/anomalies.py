@@ -24,6 +24,7 @@ from rules.state import RuleState
 
 KEYS, EACH, WAITS = 2_000, 50, 6
 FALSE_POSITIVES = 0.005
+_BATCH = 500
 ROUNDS = 3
 Values = list[tuple[int, float, bool]]
 """Key, value, and whether it is a spike; in turn over all keys."""
@@ -36,14 +37,20 @@ class Scorer(Protocol):
 
 
 class Ours:
-    """As the detector does: from the state, as JSON, and back into it with every value."""
+    """As the detector does: from the state, as JSON, and back into it with every value; what changed in a batch is
+    handed on to be written."""
 
     def __init__(self) -> None:
-        self._baselines = Baselines(RuleState())
+        self._state = RuleState()
+        self._baselines = Baselines(self._state)
         self._today = date(2026, 1, 1)
+        self._steps = 0
 
     def step(self, key: int, value: float) -> float:
         earlier = self._baselines.learn("rule", str(key), self._today, log(value))
+        self._steps += 1
+        if self._steps % _BATCH == 0:
+            self._state.take_changes()
         return score(value, earlier).z if earlier else 0.0
 
 

@@ -34,6 +34,8 @@ _TAG = "ahead"
 class ConflictDetector:
     def __init__(self, model: Conflict) -> None:
         self._model = model
+        self._least = max(model.min_overlap.timedelta(), timedelta(seconds=1))
+        self._travel = model.travel.timedelta() if model.travel is not None else None
 
     def matched(self, moment: Moment, occasion: Occasion) -> None:
         rule, event = occasion.rule, occasion.event
@@ -94,21 +96,17 @@ class ConflictDetector:
         return _Times(payload.uid, event.starts_at, event.ends_at, recurring, payload.location)
 
     def _clashes(self, slot: Slot, other: Slot, now: datetime) -> bool:
-        """Copies of one entry in two calendars are one entry."""
-        if slot.uid == other.uid or slot.subject == other.subject:
-            return False
-        if (slot.start, slot.end, slot.title.casefold()) == (other.start, other.end, other.title.casefold()):
-            return False
+        """Most entries of a diary are far from one another: their times are looked at first."""
         start, end = self._stretch(slot, other)
-        if self._model.travel is not None:
-            is_short = timedelta(0) <= end - start < self._model.travel.timedelta()
-            return is_short and end > now and are_apart(slot.place, other.place)
-        return end - start >= max(self._model.min_overlap.timedelta(), timedelta(seconds=1)) and end > now
+        if self._travel is None:
+            return end - start >= self._least and end > now and not _is_same(slot, other)
+        is_short = timedelta(0) <= end - start < self._travel
+        return is_short and end > now and not _is_same(slot, other) and are_apart(slot.place, other.place)
 
     def _stretch(self, slot: Slot, other: Slot) -> tuple[datetime, datetime]:
         """What makes the conflict: the time of both or, for a way, the time between them."""
         start, end = slot.overlap(other)
-        return (start, end) if self._model.travel is None else (end, start)
+        return (start, end) if self._travel is None else (end, start)
 
     def _recheck(self, moment: Moment, rule: PreparedRule, slot: Slot) -> None:
         """The entry may have moved: what no longer overlaps is withdrawn, what now overlaps elsewhere starts again."""
@@ -158,6 +156,13 @@ class ConflictDetector:
         condition = ConditionValue(condition=what, value=minutes, wanted=wanted, holds=True)
         values = _values(other, overlap, minutes)
         moment.fire(rule, case, overlap.isoformat(), reason, late=late, values=values, conditions=(condition,))
+
+
+def _is_same(slot: Slot, other: Slot) -> bool:
+    """Copies of one entry in two calendars are one entry."""
+    if slot.uid == other.uid or slot.subject == other.subject:
+        return True
+    return (slot.start, slot.end, slot.title.casefold()) == (other.start, other.end, other.title.casefold())
 
 
 def _open_cases(moment: Moment, rule: PreparedRule, subject: str) -> list[Case]:

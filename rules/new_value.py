@@ -108,13 +108,21 @@ class NewValueDetector:
         return "new_value"
 
     def _condition(self, found: Reading, history: _History, day: date, reason: Reason) -> ConditionValue:
-        says = "known" if reason == "known_value" else "new"
-        return ConditionValue(
-            condition=f"{says} after {history.count} events in {history.days(day)} days",
-            value=str(found),
-            wanted=f"new after {self._model.min_history} events in {self._model.learn.days} days",
-            holds=reason == "new_value",
-        )
+        """What decided, as a sentence that goes on with the value: the first thing that does not hold, or that it is
+        new."""
+        known = f"{history.count} events in {history.days(day)} days"
+        model = self._model
+        says, value, wanted = "never seen before", str(found), "a value that was never seen"
+        if reason == "known_value":
+            says = "seen before"
+        elif reason == "no_history":
+            says, value = "what is known", known
+            wanted = f"at least {model.min_history} events in {model.learn.days} days"
+        elif reason == "below_floor":
+            says, wanted = f"never seen before, and not worth telling after {known}", str(model.tell)
+        elif reason == "new_value":
+            says = f"never seen before, in {known}"
+        return ConditionValue(condition=says, value=value, wanted=wanted, holds=reason == "new_value")
 
     def _correct(self, moment: Moment, rule: PreparedRule, case: Case) -> None:
         """The same thing with another value: what was said of it is withdrawn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from schemas.errors import NotFound
 if TYPE_CHECKING:
     from forewatch.settings import Settings
     from rules.ruleset import RuleSet
+    from schemas.event import Event
     from streams.work import Log
 
 app = typer.Typer(no_args_is_help=True)
@@ -129,16 +131,13 @@ def why(
 
 
 async def _why(log: Log, chosen: Settings, wanted: str, rule: str) -> list[dict[str, Any]]:
-    """Replays the owner's events up to that one, so that the answer is what evaluation really saw."""
+    """Replays the owner's events up to that one, with the rules in use then: the answer is what evaluation saw."""
     from rules.explain import why as explain
     from schemas.event import Event
     from streams import topics
     from streams.codec import decode
     from streams.work import read_entries
 
-    rules = _rules(None)
-    if rule and rule not in {r.id for r in rules}:
-        raise NotFound(f"there is no rule {rule!r}", remedy="see 'forewatch rules list'")
     before: list[Event] = []
     for partition in range(log.partitions(topics.EVENTS)):
         before.clear()
@@ -146,6 +145,31 @@ async def _why(log: Log, chosen: Settings, wanted: str, rule: str) -> list[dict[
             event = decode(Event, entry.value or b"")
             before.append(event)
             if event.id.startswith(wanted):
-                found = explain(rules, before, owner=event.owner, zone=chosen.zone, rule=rule or None)
+                own = [one for one in before if one.owner == event.owner]
+                rules = await _rules_then(log, chosen, own[:-1])
+                _must_have(rules, rule, event)
+                found = explain(rules, own, owner=event.owner, zone=chosen.zone, rule=rule or None)
                 return [item.model_dump(mode="json") for item in found]
     raise NotFound(f"there is no event {wanted!r}", remedy="see 'forewatch events tail'")
+
+
+async def _rules_then(log: Log, chosen: Settings, before: Sequence[Event]) -> RuleSet:
+    """The rules that were in use after these events; those of the files where the log names none."""
+    from streams.rulebook import CHANGED, RuleBook
+
+    changed = next((event for event in reversed(before) if event.kind == CHANGED), None)
+    if changed is None or changed.payload is None or changed.payload.type != "rules":
+        return _rules(None)
+    return await RuleBook(log).rules(changed.payload.digest, chosen.zone)
+
+
+def _must_have(rules: RuleSet, rule: str, event: Event) -> None:
+    if not rule or rule in rules.by_id:
+        return
+    if any(known.id == rule for known in _rules(None)):
+        day = event.observed_at.date().isoformat()
+        raise NotFound(
+            f"the rule {rule!r} was not in use when the event came, on {day}",
+            remedy="ask without a rule, or see 'forewatch rules backtest'",
+        )
+    raise NotFound(f"there is no rule {rule!r}", remedy="see 'forewatch rules list'")

@@ -52,7 +52,7 @@ def test_a_merchant_that_the_account_never_had_is_told_once(player: Make) -> Non
     played = play(player, "abacca")
     assert [trigger.title for trigger in played.triggers()] == ["c is new after 3"]
     assert played.triggers()[0].explanation.reason == "new_value"
-    assert played.triggers()[0].explanation.values[-1].condition == "new after 3 events in 0 days"
+    assert played.triggers()[0].explanation.values[-1].condition == "never seen before, in 3 events in 0 days"
     assert [explanation.reason for explanation in played.explanations[-2:]] == ["known_value", "known_value"]
 
 
