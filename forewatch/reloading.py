@@ -8,22 +8,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import structlog
 
 from rules.changeover import Difference
+from rules.loader import RuleErrors
 from rules.ruleset import RuleSet
 from schemas.clock import Clock
 from schemas.errors import ConfigError
 from streams.rulebook import RuleBook
 from streams.work import Log
 
-log = structlog.get_logger(__name__)
+logger = structlog.get_logger(__name__)
 
 LOOK_EVERY_S = 2.0
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 """Of each file: its name, when it was written, its size and its inode."""
+
+
+async def rules_to_start_with(load: Callable[[], RuleSet], log: Log, owner: str, zone: ZoneInfo) -> tuple[RuleSet, str]:
+    """Those of the files or, where a file is wrong, those that were in use last, and what is wrong.
+
+    A mistake in one file must not silence all the others. RuleErrors where nothing was in use before.
+    """
+    try:
+        return load(), ""
+    except RuleErrors as error:
+        before = await RuleBook(log).last_used(owner, zone)
+        if before is None:
+            raise
+        logger.error("the rules stay as they were", action="rules_refused", error=str(error))
+        return before, str(error)
 
 
 class Reloader:
@@ -38,6 +55,7 @@ class Reloader:
         owner: str,
         clock: Clock,
         leads: Callable[[], bool],
+        problem: str = "",
     ) -> None:
         self._book = RuleBook(log)
         self._rules = rules
@@ -47,7 +65,7 @@ class Reloader:
         self._clock = clock
         self._leads = leads
         self._lock = asyncio.Lock()
-        self.problem = ""
+        self.problem = problem
         """Why the files as they are now are not in use; empty: they are."""
 
     @property
@@ -71,12 +89,12 @@ class Reloader:
                 rules = await asyncio.to_thread(self._load)
             except ConfigError as error:
                 self.problem = str(error)
-                log.error("the rules stay as they were", action="rules_refused", error=self.problem)
+                logger.error("the rules stay as they were", action="rules_refused", error=self.problem)
                 raise
             self.problem = ""
             found = await self._book.bring_into_use(rules, [self._owner], self._clock.now())
             self._rules = rules
-            log.info("the rules were read again", action="rules_reloaded", what=str(found))
+            logger.info("the rules were read again", action="rules_reloaded", what=str(found))
             return found
 
     async def run(self) -> None:

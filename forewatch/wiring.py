@@ -7,6 +7,7 @@ import random
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,7 +27,7 @@ from forewatch.outgoing.accounts import Outgoing
 from forewatch.planning import asker, model_settings, server_model, with_replanning
 from forewatch.plugins.house import House
 from forewatch.recorder import TOPICS, RecordAgent
-from forewatch.reloading import Reloader
+from forewatch.reloading import Reloader, rules_to_start_with
 from forewatch.settings import Settings
 from forewatch.storage.history import History, Tuning
 from forewatch.storage.memory import MemoryIndex
@@ -168,9 +169,10 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     setup = setup or build_setup(settings, clock, outgoing, house)
     setup = replace(setup, model=model_settings(settings))
     model = await server_model(settings, credentials, clock) if setup.model else None
-    rule_set = load_rules(settings, setup)
     log = await open_settings_log(settings)
     try:
+        load_now = partial(load_rules, settings, setup)
+        rule_set, problem = await rules_to_start_with(load_now, log, settings.owner, settings.zone)
         await follow(settings, log)
         tuning = Tuning(sync="normal" if "sync=normal" in settings.broker_url else "full")
         history = await asyncio.to_thread(History.open, settings.history, clock, tuning)
@@ -208,11 +210,12 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     reloader = Reloader(
         log,
         rule_set,
-        lambda: load_rules(settings, setup),
+        load_now,
         lambda: rule_paths(settings),
         settings.owner,
         clock,
         lambda: evaluate.owns(0),
+        problem,
     )
     worker = create_app(
         settings.broker_url,

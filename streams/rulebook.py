@@ -88,6 +88,12 @@ class RuleBook:
         """The digest of the rules that were last brought into use; as of the last ``refresh``."""
         return self._used.get(owner)
 
+    async def last_used(self, owner: str, zone: ZoneInfo) -> RuleSet | None:
+        """The rules that were last brought into use; None if there were none yet."""
+        await self.refresh()
+        digest = self.used(owner)
+        return None if digest is None else await self.rules(digest, zone)
+
     async def rules(self, digest: str, zone: ZoneInfo) -> RuleSet:
         """The rules of a set. One that this version of Forewatch cannot read is left out, with a line in the log."""
         if digest not in self._sets:

@@ -255,6 +255,24 @@ def test_rules_that_change_while_the_service_runs_are_taken_up_and_wrong_ones_ch
     assert "Hello 2" in compared.stdout
 
 
+def test_a_file_that_is_wrong_at_the_next_start_leaves_the_rules_of_before_in_use(
+    home: Path, environment: dict[str, str], forewatch: Any
+) -> None:
+    environment["FOREWATCH_LIBRARY"] = "false"
+    (home / "rules").mkdir(parents=True)
+    used = home / "rules" / "mine.yaml"
+    used.write_text(RULE.format(word="Hello 2"))
+    with serving(home, environment):
+        assert rules_in_use(forewatch)["rules"] == 1
+    used.write_text("rules:\n  - id: hello\n    titel: x\n")
+    with serving(home, environment):
+        assert rules_in_use(forewatch)["rules"] == 1
+        assert f"{used}:3:5: unknown key 'titel'" in rules_in_use(forewatch)["rules_problem"]
+        assert "goes on with the rules of before" in forewatch("doctor").stdout
+        used.write_text(RULE.format(word="Hello 3"))
+        until(lambda: rules_in_use(forewatch)["rules_problem"] == "")
+
+
 def test_a_kill_while_rules_change_leaves_the_old_ones_or_the_new_ones_in_use(
     home: Path, environment: dict[str, str], forewatch: Any, tmp_path: Path
 ) -> None:
