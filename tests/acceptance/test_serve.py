@@ -266,6 +266,7 @@ def test_a_file_that_is_wrong_at_the_next_start_leaves_the_rules_of_before_in_us
         assert rules_in_use(forewatch)["rules"] == 1
     used.write_text("rules:\n  - id: hello\n    titel: x\n")
     with serving(home, environment):
+        until(lambda: forewatch("status").returncode == 0)  # the socket of the killed one is there until then
         assert rules_in_use(forewatch)["rules"] == 1
         assert f"{used}:3:5: unknown key 'titel'" in rules_in_use(forewatch)["rules_problem"]
         assert "goes on with the rules of before" in forewatch("doctor").stdout
