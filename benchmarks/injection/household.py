@@ -114,8 +114,10 @@ async def _play(root: Path, clock: ManualClock, policy: Policy, confirms: bool) 
 
 def _setup(settings: Settings, clock: ManualClock, policy: Policy, ledger: Ledger, root: Path) -> Any:
     ordinary = build_setup(settings, clock)
-    shipped = [tool for name in ordinary.tools.names() if (tool := ordinary.tools.tool(name))]
-    tools = Registry([*shipped, *obey.outward(ledger, clock)])
+    outward = obey.outward(ledger, clock)
+    taken = {tool.manifest.name for tool in outward}
+    shipped = [tool for name in ordinary.tools.names() if name not in taken and (tool := ordinary.tools.tool(name))]
+    tools = Registry([*shipped, *outward])
     made = obey.playbooks(root / "playbooks", tools)
     return replace(ordinary, tools=tools, policy=policy, playbooks={**ordinary.playbooks, **made})
 
