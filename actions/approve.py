@@ -46,10 +46,12 @@ def must_be_seen(state: ProposalState, command: Command) -> Plan:
 
 
 def expires_at(plan: Plan, step: Step, now: datetime, setup: Setup) -> datetime:
-    """An approval is good for ``grant_ttl`` after the waits that the person saw before this step."""
-    before = graph.ancestors(plan, step)
-    ends = [_wait_end(other, now) for other in plan.steps if other.id in before]
-    return max([now, *(end for end in ends if end)]) + setup.settings.grant_ttl
+    """An approval is good for ``grant_ttl`` after the waits that the person saw before this step; those that count in
+    days, and questions that are asked again and again, may follow on one another."""
+    names = graph.ancestors(plan, step)
+    before = [other for other in plan.steps if other.id in names]
+    lasting = sum((_lasts(other) for other in before), timedelta())
+    return max([now + lasting, *(end for other in before if (end := _wait_end(other)))]) + setup.settings.grant_ttl
 
 
 def grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Grant]:
@@ -66,15 +68,21 @@ def grants(plan: Plan, command: Command, now: datetime, setup: Setup) -> list[Gr
     return issued
 
 
-def _wait_end(step: Step, now: datetime) -> datetime | None:
-    """When a wait is over at the latest; of one that counts in days, as if it began now."""
-    if step.effect != "wait":
-        return None
-    until, days = (_fixed(step.args.get(name)) for name in ("until", "days"))
-    if isinstance(until, str):
-        return datetime.fromisoformat(until)
+def _wait_end(step: Step) -> datetime | None:
+    """When a wait until an instant is over."""
+    until = _fixed(step.args.get("until")) if step.effect == "wait" else None
+    return datetime.fromisoformat(until) if isinstance(until, str) else None
+
+
+def _lasts(step: Step) -> timedelta:
+    """How long a step may take by what the plan says, at the most."""
+    if step.repeat:
+        return timedelta(seconds=step.repeat.every_s * step.repeat.at_most)
+    if step.effect != "wait" or "until" in step.args:
+        return timedelta()
+    days = _fixed(step.args.get("days"))
     days = REPLY_DAYS if days is None and step.tool == REPLY else days
-    return now + timedelta(days=days) if isinstance(days, int | float) else None
+    return timedelta(days=days) if isinstance(days, int | float) else timedelta()
 
 
 def _fixed(argument: Argument | None) -> Json:
