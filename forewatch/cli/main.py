@@ -16,6 +16,7 @@ from forewatch.cli import (
     goals,
     history,
     matters,
+    mcp,
     memory,
     permissions,
     plugins,
@@ -48,6 +49,7 @@ app.add_typer(runs.app, name="runs", help="What was approved and is being done."
 memory.register(app)
 app.add_typer(plugins.app, name="plugins", help="Other people's tools: what you let them do.")
 app.add_typer(history.app, name="history", help="Your history, by SQL.")
+mcp.register(app)
 app.add_typer(audit.app, name="audit", help="The journal of everything proposed and done.")
 
 

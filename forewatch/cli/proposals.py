@@ -30,7 +30,7 @@ def list_(
     all_: Annotated[bool, typer.Option("--all", help="Also those that are over.")] = False, as_json: AsJson = False
 ) -> None:
     """What Forewatch proposes."""
-    cards = with_log(lambda log, chosen: _cards(log, chosen))
+    cards = with_log(lambda log, chosen: read_cards(log, chosen))
     shown = [card for card in cards if all_ or card["is_open"]]
     if as_json:
         show_json(shown)
@@ -45,7 +45,7 @@ def list_(
 @app.command()
 def digest(as_json: AsJson = False) -> None:
     """What did not interrupt you and is still open: what matters most first, with the reason."""
-    cards = with_log(lambda log, chosen: _cards(log, chosen))
+    cards = with_log(lambda log, chosen: read_cards(log, chosen))
     waiting = [c for c in cards if c["is_open"] and c["phase"] != "snoozed" and c["surface"] == "digest"]
     waiting.sort(key=lambda c: (-c["priority"].get("score", 0.0), c["deadline_at"] or "", c["id"]))
     if as_json:
@@ -77,7 +77,8 @@ def _not_now(card: dict[str, Any]) -> str:
     return _NOT_NOW.get(reason, reason)
 
 
-async def _cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
+async def read_cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
+    """Every proposal, as it is shown."""
     from forewatch.cards import card, unread_accounts
     from forewatch.wiring import build_setup
     from streams.accounts import accounts, cursors
@@ -94,7 +95,7 @@ async def _cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
 def find_card(wanted: str) -> dict[str, Any]:
     from forewatch.api import the_one
 
-    cards = {card["id"]: card for card in with_log(lambda log, chosen: _cards(log, chosen))}
+    cards = {card["id"]: card for card in with_log(lambda log, chosen: read_cards(log, chosen))}
     return cards[the_one(wanted, list(cards), "proposal")]
 
 
