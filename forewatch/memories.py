@@ -10,7 +10,6 @@ from typing import Any
 
 import structlog
 
-from actions.ask import Failure, Limits
 from actions.book import Book
 from actions.embedding import AT_ONCE, Embedder, MemoryMeter, alike
 from actions.journal import JournalPort
@@ -103,6 +102,8 @@ class Meaning:
         port, limits = self.port(), self.setup.model
         if port is None or limits is None:
             return None
+        from actions.ask import Failure, Limits  # only where a model is asked
+
         meter = MemoryMeter(port, book, self.setup, self.clock, self.model, ids)
         found = await self.embedder.embed(self.model, texts, Limits(timeout_s=min(limits.timeout_s, MOST_S)), meter)
         if isinstance(found, Failure):
