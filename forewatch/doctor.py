@@ -43,7 +43,7 @@ def examine(load: Callable[[], Settings]) -> list[Check]:
     except ForewatchError as error:
         return [*checks, Check("settings", "fail", error.message, error.remedy)]
     checks.append(Check("settings", "ok", f"{settings.home}, zone {settings.timezone}"))
-    for check in (_home, _space, _isolation, _rules, _service, _history):
+    for check in (_home, _space, _isolation, _plugins, _rules, _service, _history):
         checks += _guarded(check, settings)
     return checks + asyncio.run(_log_checks(settings))
 
@@ -104,6 +104,20 @@ def _isolation(settings: Settings) -> Iterator[Check]:
     else:
         detail = f"{mode}: {bwrap_problem()}; tools that need the network or more than reading stay off"
         yield Check("isolation", "warn", detail, "install bubblewrap (Debian: apt install bubblewrap)")
+
+
+def _plugins(settings: Settings) -> Iterator[Check]:
+    from forewatch.plugins.house import House
+
+    house = House(settings, SystemClock())
+    house.tools()
+    for state in house.states:
+        name = f"plugin {state.plugin}"
+        if state.standing == "on":
+            yield Check(name, "ok", f"{len(state.tools)} tools")
+        else:
+            detail = f"off ({state.standing}): {'; '.join(state.reasons)}"
+            yield Check(name, "warn", detail, f"look at 'forewatch plugins check {state.plugin}'")
 
 
 def _rules(settings: Settings) -> Iterator[Check]:

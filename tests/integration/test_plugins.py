@@ -22,6 +22,7 @@ from actions.plugins.listing import sha
 from actions.plugins.manifest import PluginManifest
 from actions.plugins.manifest_file import load, parse
 from forewatch.cli import main as cli
+from forewatch.doctor import examine
 from forewatch.plugins.house import House
 from forewatch.plugins.index import filled, index
 from forewatch.plugins.shelf import Shelf
@@ -161,6 +162,9 @@ def test_permissions_that_grow_ask_again(bwrap_mode: Mode, home: Home, tmp_path:
     (home.path / "plugins" / "words.yaml").write_text(manifest("plain", hosts=hosts))
     row = listed(home)["words"]
     assert (row["standing"], row["reasons"]) == ("grown", ["ask api.example.org:443 GET,POST /"])
+    checks = {check.name: check for check in examine(lambda: home.settings)}
+    assert (checks["plugin words"].state, checks["isolation"].state) == ("warn", "ok")
+    assert "off (grown): ask api.example.org:443 GET,POST /" in checks["plugin words"].detail
     said = home("plugins", "update", "words", "--yes")
     assert "changed: it may do more: ask api.example.org:443 GET,POST /" in said
     assert listed(home)["words"]["standing"] == "on"
