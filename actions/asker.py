@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from actions.ask import Answer, Failure, Model, Reply, Request
+from actions.ask import Answer, Failure, Model, Outcome, Reply, Request
 from actions.book import Book
 from actions.brief import Brief
 from actions.journal import Draft, JournalPort
@@ -18,7 +19,10 @@ from actions.setup import Setup
 from actions.state import ProposalState
 from actions.steps import Occasion
 from schemas.clock import Clock
+from schemas.errors import Fenced
 from schemas.model import Json
+
+log = logging.getLogger(__name__)
 
 PLANNER = "planner"
 
@@ -47,12 +51,21 @@ class Asker:
 
     async def _ask(self, state: ProposalState, planning: str, asking: Asking) -> None:
         meter = JournalMeter(self._port, self._book, self._setup, self._clock, state.id, planning, asking.brief)
-        outcome = await self._model.ask(asking.messages, asking.form, asking.limits, meter)
+        outcome = await self._outcome(asking, meter)
         if isinstance(outcome, Failure):
             retry_at = outcome.retry_at.isoformat() if outcome.retry_at else None
             body: dict[str, Json] = {"planning": planning, "code": outcome.code, "status": outcome.status}
             body |= {"round": asking.round, "retry_at": retry_at}
             await self._port.append([Draft(state.id, "model.failed", self._clock.now(), PLANNER, planning, body)])
+
+    async def _outcome(self, asking: Asking, meter: JournalMeter) -> Outcome:
+        try:
+            return await self._model.ask(asking.messages, asking.form, asking.limits, meter)
+        except Fenced:
+            raise
+        except Exception:  # the border to a model: its bugs must not stop what works without it (law L1)
+            log.exception("asking the model broke")
+            return Failure("broken")
 
 
 def occasion(state: ProposalState, book: Book) -> Occasion:

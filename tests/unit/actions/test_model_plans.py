@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from actions import modelplan, planner, planschema, prompts
 from actions.brief import WRITABLE, Brief, brief
@@ -161,6 +163,37 @@ def test_a_hint_names_what_was_meant(setup: Setup) -> None:
 @pytest.mark.parametrize("answer", [None, [], "plan", {}, {"steps": [None], "questions": []}, {"steps": 1}])
 def test_no_answer_at_all_is_a_fault_and_no_error(setup: Setup, answer: Json) -> None:
     assert isinstance(read(setup, answer), list)
+
+
+SCRAPS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+    | st.sampled_from(["s1", "s2", "notify", "calendar.add", "fact.expiry.on", "event_id", "{0}", "2025-13-01"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["fact", "from", "field", "tpl", "parts", "days_from", "days", "amount"]), inner),
+    max_leaves=6,
+)  # fmt: skip
+PLACES = [
+    ("steps", 0, "tool"), ("steps", 0, "id"), ("steps", 0, "depends_on"), ("steps", 0, "args"), ("steps", 0, "when"),
+    ("steps", 0, "args", "title"), ("steps", 0, "args", "day"), ("steps", 0, "args", "minutes"), ("steps", 1),
+    ("steps", 1, "args", "until"), ("steps", 2, "args", "text"), ("steps", 0, "evidence"), ("steps", 0, "ask_first"),
+    ("steps", 0, "why"), ("questions",), ("steps",),
+]  # fmt: skip
+
+
+@given(spoilt=st.dictionaries(st.sampled_from(PLACES), SCRAPS, min_size=1, max_size=3))
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_anywhere_in_an_answer_is_a_plan_or_a_fault(
+    setup: Setup, spoilt: dict[tuple[str | int, ...], Json]
+) -> None:
+    answer: Any = copy.deepcopy(PLAN)
+    for place, scrap in sorted(spoilt.items(), key=lambda item: -len(item[0])):
+        inner = answer
+        for name in place[:-1]:
+            inner = inner[name]
+        inner[place[-1]] = scrap
+    found = read(setup, answer)
+    if isinstance(found, list):
+        assert CANARY not in " ".join(map(str, found))
 
 
 def test_questions_come_before_a_plan(setup: Setup) -> None:

@@ -241,6 +241,15 @@ def test_when_time_is_up_the_reminder_is_offered_whatever_the_model_does(world: 
     assert "took too long" in reminder(made.state)
 
 
+def test_a_bug_of_the_client_ends_as_a_reminder_and_not_as_the_end_of_the_service(world: Make) -> None:
+    def bug(body: Body) -> Said:
+        raise KeyError("a bug")
+
+    made = world(bug)
+    assert "server failed" in reminder(made.live())
+    assert len(made.log.open(OWNER).book.spending.requests) == 1
+
+
 # -- the person, meanwhile
 
 
