@@ -36,6 +36,8 @@ from streams.log import open_log
 from streams.work import Batch, Log
 
 RUNS, DUE, PER_S = 10_000, 2_000, 100
+AT_ONCE = 200
+"""Runs that are begun together, so that their journal entries are written together."""
 SHORT_RUNS, STEPS = 1_000, 5
 EVENTS = 300
 MARGIN_S = 5.0
@@ -140,12 +142,10 @@ async def waiting(folder: Path) -> Waiting:
     gc.collect()
     idle, began = _mb(), time.perf_counter()
     far = stage.clock.now() + timedelta(days=20)
-    for number in range(1, RUNS + 1):
-        due = far + timedelta(seconds=number)
-        await stage.begin(number, due)
-        if number % 500 == 0:
-            await _settled(stage.act)
-    await _settled(stage.act)
+    for start in range(1, RUNS + 1, AT_ONCE):
+        numbers = range(start, min(start + AT_ONCE, RUNS + 1))
+        await asyncio.gather(*(stage.begin(number, far + timedelta(seconds=number)) for number in numbers))
+        await _settled(stage.act)
     made = time.perf_counter() - began
     gc.collect()
     over = _mb() - idle

@@ -154,6 +154,26 @@ def test_a_payment_that_is_seen_stops_the_run_before_its_next_effect(house: Any)
     asyncio.run(scenario())
 
 
+def test_a_run_that_is_paused_does_nothing_over_a_restart_until_it_is_resumed(house: Any) -> None:
+    async def scenario() -> None:
+        async with house.open():
+            state = await offered(house)
+            await house.approve(state)
+            await house.pass_time(house.clock.now() + timedelta(minutes=1))
+            before = house.effects()
+            assert before
+            await house.say("pause", state.id, state.digest)
+        async with house.open():
+            await house.pass_time(house.at(30))
+            (state,) = [s for s in house.proposals() if s.paused_at]
+            assert state.phase == "running"
+            assert house.effects() == before
+            await house.say("resume", state.id, state.digest)
+            assert state.paused_at is None
+
+    asyncio.run(scenario())
+
+
 def test_a_payment_that_is_seen_closes_an_open_proposal(house: Any) -> None:
     async def scenario() -> None:
         async with house.open():
