@@ -149,10 +149,13 @@ async def waiting(folder: Path) -> Waiting:
     made = time.perf_counter() - began
     gc.collect()
     over = _mb() - idle
-    first = stage.clock.now() + timedelta(seconds=DUE / 20 + MARGIN_S)
-    for number in range(DUE):
-        await stage.begin(RUNS + 1 + number, first + timedelta(seconds=number / PER_S))
+    first = stage.clock.now() + timedelta(seconds=2 * made * DUE / RUNS + MARGIN_S)
+    for start in range(0, DUE, AT_ONCE):
+        numbers = range(start, min(start + AT_ONCE, DUE))
+        begun = (stage.begin(RUNS + 1 + n, first + timedelta(seconds=n / PER_S)) for n in numbers)
+        await asyncio.gather(*begun)
     await _settled(stage.act)
+    assert stage.clock.now() < first, "the machine is too busy: the waits were due before all of them had begun"
     tasks = len(asyncio.all_tasks())
     late, cpu = await _woken(stage, first + timedelta(seconds=DUE / PER_S))
     await stage.act.close()
@@ -300,7 +303,8 @@ def main() -> None:
     many = Waiting(**measure("waiting"))  # type: ignore[arg-type]  # one of them is an int
     print(f"{RUNS} waiting runs     {many.mb_over_idle:.0f} MB over idle   (target <= 200)")
     print(f"  tasks they hold      {many.tasks - 1}")
-    print(f"  after a restart      {many.mb_after_restart:.0f} MB over idle, folded in {many.restart_s:.1f} s")
+    print(f"  after a restart      {many.mb_after_restart:.0f} MB over idle (the process has had two lives);", end=" ")
+    print(f"folded in {many.restart_s:.1f} s")
     print(f"  woken {PER_S} a second   late p50 {many.late_p50_s * 1000:.0f} ms, p99 {many.late_p99_s * 1000:.0f} ms,"
           f" worst {many.late_max_s * 1000:.0f} ms   (target <= 1000)")  # fmt: skip
     print(f"  at {many.cpu_percent:.0f} % of a core; they began at {RUNS / many.made_s:.0f} runs/s")
