@@ -1,4 +1,7 @@
-"""Published MCP servers from PyPI and npm, all under the MIT licence: what a person would add as plugins."""
+"""Published MCP servers from PyPI and npm: what a person would add as plugins.
+
+Test peers, never shipped. Those of PyPI are under the MIT licence; those of npm only point at a LICENSE file that their
+packages do not hold."""
 
 from __future__ import annotations
 
