@@ -17,6 +17,7 @@ from tests.peers.mcp_servers import fetch_mcp_servers
 from tests.peers.oidc import fetch_oidc
 from tests.peers.payments import fetch_payments
 from tests.peers.process import PeerMissing
+from tests.peers.small_model import fetch_small_model
 
 FETCH: Mapping[str, Callable[[], str]] = {
     "kafka": fetch_kafka,
@@ -31,7 +32,11 @@ FETCH: Mapping[str, Callable[[], str]] = {
     "xandikos": fetch_xandikos,
 }
 """By name: what fetches it unless it is here, and says where it is."""
-NIGHTLY: Mapping[str, Callable[[], str]] = {"agentdojo": fetch_agentdojo, "cyrus": fetch_cyrus}
+NIGHTLY: Mapping[str, Callable[[], str]] = {
+    "agentdojo": fetch_agentdojo,
+    "cyrus": fetch_cyrus,
+    "small-model": fetch_small_model,
+}
 """Fetched only when named: for benchmarks, and for tests outside of CI's suite."""
 
 
