@@ -33,6 +33,23 @@ class PluginArg(Model):
         return self
 
 
+class PluginSeen(Model):
+    """How the effect of a tool is seen: another tool of the same server, given fields of the result, answers ``equals``
+    in ``field``. Without it nobody takes for done what the tool did (law L9)."""
+
+    by: str
+    args: dict[str, str]
+    field: str
+    equals: str
+
+
+class PluginUndo(Model):
+    """What takes the effect back: another tool of the same server, given fields of the result."""
+
+    by: str
+    args: dict[str, str]
+
+
 class PluginTool(Model):
     """One tool of a plugin. What is not said here is taken for the worst: it goes out, and happens at most once."""
 
@@ -48,6 +65,8 @@ class PluginTool(Model):
     args: dict[str, PluginArg] = {}
     timeout_s: float = Field(default=30.0, gt=0, le=3_600)
     reversible: str = Field(default="no", max_length=60, pattern=_LINE)
+    seen: PluginSeen | None = None
+    undo: PluginUndo | None = None
 
     @model_validator(mode="after")
     def _only_reading_is_pure(self) -> Self:
@@ -85,6 +104,8 @@ class PluginManifest(Model):
         return self
 
     def _gap(self) -> str:
+        if missing := self._companion():
+            return missing
         if self.kind == "stdio":
             if not self.command:
                 return "a stdio plugin needs its command"
@@ -98,6 +119,15 @@ class PluginManifest(Model):
             return "plain http only to a server in your own network (private: true)"
         if self.command or self.parts or self.permissions.hosts or self.permissions.files.read:
             return "an http plugin runs elsewhere: it has no command, no parts and no permissions on this machine"
+        return ""
+
+    def _companion(self) -> str:
+        """A tool that another one is seen or taken back by must be agreed to as well."""
+        for name, tool in self.tools.items():
+            if tool.undo and tool.undo.by not in self.tools:
+                return f"the tool {name!r} is taken back by {tool.undo.by!r}, which is not among the tools"
+            if tool.seen and getattr(self.tools.get(tool.seen.by), "effect", "") != "read":
+                return f"the tool {name!r} is seen by {tool.seen.by!r}, which is not among the tools that read"
         return ""
 
     def _too_weak(self) -> str:

@@ -10,7 +10,7 @@ from actions.plugins.manifest import PluginManifest, PluginTool
 from actions.plugins.pin import Pin
 from actions.tools.tool import Manifest
 from schemas.errors import ConfigError
-from schemas.plan import Effect, EffectClass
+from schemas.plan import Effect, EffectClass, Ref, Undo
 
 START_S = 30.0
 """How long a server may take to start; a call may wait for that before anything is sent."""
@@ -60,12 +60,20 @@ def _manifest(plugin: PluginManifest, pin: Pin, tool: PluginTool, listed: Listed
         settle_s=0.0 if effect_class == "pure" else longest * 2,
         timeout_s=longest,
         reversible="yes" if effect == "read" else tool.reversible,
+        undo=_undo(plugin, tool),
         permissions={
             "hosts": tuple(host.says() for host in reach.hosts),
             "files": tuple(str(place) for place in (*reach.files.read, *reach.files.write)),
             "secrets": tuple(sorted(reach.secrets)),
         },
     )
+
+
+def _undo(plugin: PluginManifest, tool: PluginTool) -> Undo | None:
+    if tool.undo is None:
+        return None
+    args = {name: Ref(step="self", field=field) for name, field in tool.undo.args.items()}
+    return Undo(tool=tool_name(plugin.plugin, tool.undo.by), args=args)
 
 
 def raised(tool: PluginTool, listed: Listed) -> tuple[Effect, EffectClass]:

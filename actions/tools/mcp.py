@@ -15,6 +15,7 @@ from schemas.model import Json
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
+    from actions.plugins.manifest import PluginSeen
     from actions.plugins.runner import Runner
 
 TEXT = 8_000
@@ -22,14 +23,18 @@ TEXT = 8_000
 
 
 class McpTool:
-    """What it answers is outside text, whatever the server says of it. It has no look-up and nothing to read back: a
-    call that changes something stays unverified, and one whose outcome is unknown is asked about."""
+    """What it answers is outside text, whatever the server says of it. It has no look-up: a call whose outcome is
+    unknown is asked about. What it changed is read back by the tool that the person named (``seen``), else it stays
+    unverified."""
 
-    def __init__(self, manifest: Manifest, listed: Listed, runner: Runner, timeout_s: float) -> None:
+    def __init__(
+        self, manifest: Manifest, listed: Listed, runner: Runner, timeout_s: float, seen: PluginSeen | None = None
+    ) -> None:
         self.manifest = manifest
         self._listed = listed
         self._runner = runner
         self._timeout_s = timeout_s
+        self._seen = seen
 
     async def call(self, args: Args, key: str) -> dict[str, Json]:
         arguments = given(args, self._listed.input_schema)
@@ -46,7 +51,15 @@ class McpTool:
         return None
 
     async def verify(self, args: Args, key: str, result: Args) -> Receipt | None:
-        return None
+        seen = self._seen
+        if seen is None or not set(seen.args.values()) <= set(result):
+            return None
+        asked: dict[str, Json] = {name: result[field] for name, field in seen.args.items()}
+        answer = await self._runner.call(seen.by, asked, f"{key}/seen", self._timeout_s)
+        fields = answer.structured_content if isinstance(answer.structured_content, Mapping) else {}
+        if answer.is_error or str(fields.get(seen.field)) != seen.equals:
+            return None
+        return Receipt(what=f"{seen.field} is {clean(seen.equals, 80)}, says {seen.by}", details=asked)
 
     def _promised(self, structured: Any) -> dict[str, Json]:
         """The fields that the manifest names; a missing or a wrong one is found by whoever called."""

@@ -125,7 +125,8 @@ class House:
         runner = self._runner(shelf, manifest, pin, kept)
         listed = {tool.name: tool for tool in pin.tools}
         for tool, each in made.items():
-            self._tools[each.name] = McpTool(each, listed[tool], runner, manifest.tools[tool].timeout_s)
+            agreed = manifest.tools[tool]
+            self._tools[each.name] = McpTool(each, listed[tool], runner, agreed.timeout_s, agreed.seen)
         return State(name, manifest.kind, manifest.version, how, (), tuple(sorted(m.name for m in made.values())))
 
     def _runner(self, shelf: Shelf, manifest: PluginManifest, pin: Pin, kept: _Kept) -> Runner:

@@ -110,12 +110,18 @@ class Life:
         for uid, digest in asking:
             await self.say("confirm", digest, step=uid)
 
+    async def confirm_all(self) -> None:
+        """One after another, until nothing asks any more."""
+        while any(step.gate for step in self.proposal.steps.values()):
+            await self.confirm()
+            await self.minutes(5)
+
     async def abort(self) -> None:
         await self.say("abort", undo=True)
 
     async def say(self, verb: str, digest: str = "", **args: Any) -> None:
         state = self.proposal
-        told = f"{self.clock.now()}{json.dumps(args, sort_keys=True)}"
+        told = f"{self.clock.now()}{digest}{json.dumps(args, sort_keys=True)}"
         command = Command.model_validate(
             {"id": ids.command_id(state.id, verb, told), "owner": "me", "who": "nora", "channel": "test"}
             | {"verb": verb, "proposal": state.id, "digest": digest, "args": args, "at": self.clock.now()}
