@@ -73,9 +73,9 @@ def test_a_stop_that_was_said_while_no_service_ran_holds_before_any_run_goes_on(
             before, sent = house.effects(), await intents(house)
         await written(house, "stop_everything")
         async with house.open():
+            await house.pass_time(house.at(14))
             (stopped,) = {book.experience.stopped for book in house.service.act.books() if book.owner == "me"}
             assert stopped == "nora at 2026-03-12 11:00 UTC"
-            await house.pass_time(house.at(14))
             assert (house.effects(), await intents(house)) == (before, sent)
 
     asyncio.run(scenario())
