@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from actions.isolation.sandbox import Mode
 from tests.order import longest_first
@@ -13,6 +14,10 @@ from tests.peers.mcp_servers import Servers, mcp_servers
 from tests.peers.oidc import Oidc, oidc
 from tests.peers.process import provided
 from tests.scale import THOROUGH
+
+settings.register_profile("patient", settings.default, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+"""How long examples take to draw says something about the machine, and nothing about us."""
 
 
 @pytest.fixture(autouse=True)

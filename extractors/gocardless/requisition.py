@@ -76,9 +76,9 @@ def ends(agreement: dict[str, Any]) -> Instant | None:
     try:
         accepted = Requisition(id="-", valid_until=agreement["accepted"]).valid_until
         days = timedelta(days=int(agreement["access_valid_for_days"]))
+        return accepted + days if accepted else None
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
-    return accepted + days if accepted else None
 
 
 async def _account(client: Client, reference: str) -> BankAccount:
