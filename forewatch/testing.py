@@ -18,6 +18,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from actions.tools import ics
 from forewatch.demo import START, Play, household_of, run, settings_of
 from forewatch.wiring import Service, open_settings_log
 from schemas import ids
@@ -175,14 +176,28 @@ def _items(part: Any) -> list[Any]:
 
 
 def effects(home: Path, names: tuple[str, ...] = ("outbox", "drafts", "documents", "calendar.ics")) -> dict[str, str]:
-    """What the tools did to the disk: each file with the hash of its content."""
+    """What the tools did to the disk: each file with the hash of its content.
+
+    Plans that are carried out at the same instant write their entries into one calendar in either order, so those
+    are compared in an order of their own; an entry that is there twice is still a difference."""
     found = {}
     for name in names:
         place = home / name
         files = [place] if place.is_file() else sorted(p for p in place.rglob("*") if p.is_file())
         for path in files:
-            found[str(path.relative_to(home))] = hashlib.sha256(path.read_bytes()).hexdigest()
+            content = path.read_bytes()
+            if path.suffix == ".ics":
+                content = _entries_in_order(content.decode("utf-8", "surrogateescape"))
+            found[str(path.relative_to(home))] = hashlib.sha256(content).hexdigest()
     return found
+
+
+def _entries_in_order(calendar: str) -> bytes:
+    entries = sorted(calendar[block.start : block.end] for block in ics.blocks(calendar))
+    around = calendar
+    for entry in entries:
+        around = around.replace(entry, "", 1)
+    return "".join([around, *entries]).encode("utf-8", "surrogateescape")
 
 
 def main(arguments: list[str] | None = None) -> None:
