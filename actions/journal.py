@@ -42,7 +42,7 @@ class JournalPort(Protocol):
 
         When it returns, the entries are durable *and* applied to the owner's Book. Raises Fenced once a newer
         generation has taken over; the caller must then stop at once and touch nothing more. Nothing is written, and
-        nothing returned, for an intent once everything is stopped (``actions/standing.py``).
+        nothing returned, for an intent once everything is stopped (``actions/policy/standing.py``).
         """
         ...
 

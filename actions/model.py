@@ -18,9 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from actions.ask import RUNGS, Answer, Failure, Form, Limits, Message, Meter, Outcome, Reply, Request, Rung, tokens_in
-from actions.reply import read
-from actions.request import QUIRKS, as_sent, build
+from actions.planning.ask import (
+    RUNGS,
+    Answer,
+    Failure,
+    Form,
+    Limits,
+    Message,
+    Meter,
+    Outcome,
+    Reply,
+    Request,
+    Rung,
+    tokens_in,
+)
+from actions.planning.reply import read
+from actions.planning.request import QUIRKS, as_sent, build
 from schemas.clock import Clock
 from schemas.model import Json
 

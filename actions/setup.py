@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from actions.playbook import Playbook
-from actions.policy import Policy
-from actions.replan import Replanner
+from actions.planning.playbook import Playbook
+from actions.planning.spending import ModelSettings
+from actions.policy.policy import Policy
+from actions.run.replan import Replanner
 from actions.settings import ActSettings
-from actions.spending import ModelSettings
 from actions.tools.tool import Registry
 
 

@@ -19,9 +19,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from actions.book import Book
 from actions.journal import seal
-from actions.propose import Input, Tick, decide, next_tick
+from actions.proposal.book import Book
+from actions.proposal.propose import Input, Tick, decide, next_tick
 from actions.setup import Setup
 from extractors import registry
 from forewatch.demo import START, ZONE, names_of, offers_of, prepare

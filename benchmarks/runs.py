@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from actions.executor import Executor
-from actions.playbook import Playbook
+from actions.planning.playbook import Playbook
+from actions.run.executor import Executor
 from actions.setup import Setup
 from actions.testing.household import OWNER, trigger
 from actions.tools.notify import Notify

@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from actions.book import Book
-from actions.experience import STREAM
-from actions.recall import ranked
-from actions.remembering import STREAM as MEMORY
+from actions.memory.recall import ranked
+from actions.memory.remembering import STREAM as MEMORY
+from actions.policy.experience import STREAM
+from actions.proposal.book import Book
 from forewatch.memories import documents, index
 from forewatch.watchdog import Flight
 from forewatch.wiring import Service

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from actions.book import Book
+from actions.proposal.book import Book
 from rules.backtest import Said
 from schemas.trigger import SIGNALS, Signal
 from streams import topics

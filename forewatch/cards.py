@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from actions.render import ProposalView, ReasonView, StepView, proposal
+from actions.proposal.render import ProposalView, ReasonView, StepView, proposal
+from actions.proposal.state import FINAL, OPEN, ProposalState
 from actions.setup import Setup
-from actions.state import FINAL, OPEN, ProposalState
 from schemas.account import AccountState, CursorState
 from schemas.journal import JournalEntry
 

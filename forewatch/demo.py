@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from actions.proposal.state import OPEN, ProposalState
 from actions.setup import Setup
-from actions.state import OPEN, ProposalState
 from forewatch.play import Player, Span, last_instant
 from forewatch.sample import accounts, generate, materialise, shown_until
 from forewatch.sample.household import Household

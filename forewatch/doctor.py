@@ -159,7 +159,7 @@ def _history(settings: Settings) -> Iterator[Check]:
 
 
 async def _log_checks(settings: Settings) -> list[Check]:
-    from actions.audit import verify
+    from actions.policy.audit import verify
     from streams.accounts import accounts, cursors
     from streams.journal import valid_entries
     from streams.log import open_log

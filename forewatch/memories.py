@@ -10,12 +10,12 @@ from typing import Any
 
 import structlog
 
-from actions.book import Book
-from actions.embedding import AT_ONCE, Embedder, MemoryMeter, alike
 from actions.journal import JournalPort
+from actions.memory.embedding import AT_ONCE, Embedder, MemoryMeter, alike
+from actions.memory.recall import for_model, for_person
+from actions.memory.remembering import STREAM, Memories
 from actions.plain import clean
-from actions.recall import for_model, for_person
-from actions.remembering import STREAM, Memories
+from actions.proposal.book import Book
 from actions.setup import Setup
 from forewatch.settings import Settings
 from forewatch.storage.memory import MemoryIndex
@@ -102,7 +102,7 @@ class Meaning:
         port, limits = self.port(), self.setup.model
         if port is None or limits is None:
             return None
-        from actions.ask import Failure, Limits  # only where a model is asked
+        from actions.planning.ask import Failure, Limits  # only where a model is asked
 
         meter = MemoryMeter(port, book, self.setup, self.clock, self.model, ids)
         found = await self.embedder.embed(self.model, texts, Limits(timeout_s=min(limits.timeout_s, MOST_S)), meter)

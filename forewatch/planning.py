@@ -9,10 +9,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from actions.book import Book
 from actions.journal import JournalPort
+from actions.planning.spending import ModelSettings
+from actions.proposal.book import Book
 from actions.setup import Setup
-from actions.spending import ModelSettings
 from forewatch.access import Credentials
 from forewatch.settings import PREFIX, Settings, credential
 from schemas.clock import Clock
@@ -20,9 +20,9 @@ from schemas.errors import ConfigError
 from schemas.model import Json
 
 if TYPE_CHECKING:
-    from actions.ask import Model
-    from actions.asker import Asker
     from actions.model import ServerModel
+    from actions.planning.ask import Model
+    from actions.planning.asker import Asker
 
 VAULT_ACCOUNT = "forewatch-planner"
 """Under which the vault keeps the key."""
@@ -75,20 +75,20 @@ def with_replanning(model: Model | None, setup: Setup, port: JournalPort, book: 
     """One owner's setup: where no playbook names another way on, the model is asked for one."""
     if model is None or setup.replanner is None:
         return setup
-    from actions.modelreplan import ModelReplanner
+    from actions.planning.modelreplan import ModelReplanner
 
     return replace(setup, replanner=ModelReplanner(setup.replanner, port, book, model, clock))
 
 
 def asker(model: Model, setup: Setup, clock: Clock) -> Callable[[JournalPort, Book], Asker]:
-    from actions.asker import Asker
+    from actions.planning.asker import Asker
 
     return lambda port, book: Asker(port, book, setup, model, clock)
 
 
 async def tried(model: ServerModel, limits: ModelSettings) -> dict[str, str | int]:
     """One small question outside of any plan: how the server takes a schema, and how the asking ended."""
-    from actions.ask import Failure, Form, FreeMeter, Limits, Message
+    from actions.planning.ask import Failure, Form, FreeMeter, Limits, Message
 
     word: dict[str, Json] = {"type": "string", "maxLength": 20}
     schema: dict[str, Json] = {"type": "object", "properties": {"word": word}, "required": ["word"]}

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import rules
-from actions.executor import Executor
-from actions.otherwise import PlaybookReplanner
-from actions.playbook_loader import SHIPPED, load_all
+from actions.planning.otherwise import PlaybookReplanner
+from actions.planning.playbook_loader import SHIPPED, load_all
+from actions.run.executor import Executor
 from actions.settings import ActSettings
 from actions.setup import Setup
 from extractors import registry

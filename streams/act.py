@@ -1,7 +1,8 @@
 """The act agent: carries triggers, retractions and a person's commands into the journal, and drives the open runs.
 
-What an input means is decided in ``actions.propose.decide`` (pure); what a run does next, in the executor. Both write
-through the partition's journal. A redelivered input finds that it has led to an entry before, and changes nothing.
+What an input means is decided in ``actions.proposal.propose.decide`` (pure); what a run does next, in the executor.
+Both write through the partition's journal. A redelivered input finds that it has led to an entry before, and
+changes nothing.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import Protocol
 import structlog
 from pydantic import ValidationError
 
-from actions import waits
-from actions.book import Book
-from actions.experience import STREAM
 from actions.journal import Draft, JournalPort
-from actions.propose import Input, Tick, decide, next_tick
+from actions.policy.experience import STREAM
+from actions.policy.standing import is_news_for_all
+from actions.proposal.book import Book
+from actions.proposal.propose import Input, Tick, decide, next_tick
+from actions.proposal.state import ACTIVE
+from actions.run import waits
 from actions.setup import Setup
-from actions.standing import is_news_for_all
-from actions.state import ACTIVE
 from schemas import ids
 from schemas.clock import Clock
 from schemas.command import Command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from actions.book import Book
+from actions.proposal.book import Book
 from schemas.journal import JournalEntry
 from streams.journal import EpochFilter
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 
-from actions.book import Book
+from actions.proposal.book import Book
 from schemas.event import Event
 from streams import topics
 from streams.codec import decode_event

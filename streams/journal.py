@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from actions.book import Book
 from actions.journal import Draft, Tip, seal
-from actions.standing import admits
+from actions.policy.standing import admits
+from actions.proposal.book import Book
 from schemas.clock import Clock
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry

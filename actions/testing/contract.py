@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from actions import audit
-from actions.book import Book
 from actions.journal import UNADDRESSED, Draft, JournalPort
+from actions.policy import audit
+from actions.proposal.book import Book
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry
 

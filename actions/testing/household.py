@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Literal
 
-from actions import audit
-from actions.executor import Executor
 from actions.journal import Draft
-from actions.playbook import Playbook
-from actions.propose import Input, Tick, decide
-from actions.replan import Replanner
+from actions.planning.playbook import Playbook
+from actions.policy import audit
+from actions.proposal.propose import Input, Tick, decide
+from actions.proposal.state import ProposalState, StepState
+from actions.run.executor import Executor
+from actions.run.replan import Replanner
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.state import ProposalState, StepState
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.memory import MemoryJournal, MemoryLog
 from actions.testing.points import nowhere

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from actions import nominal
-from actions.attempt import schema_fault
+from actions.run.attempt import schema_fault
 from actions.testing.desk import Desk
 from actions.tools.tool import SELF_EFFECTS, UNGRANTED, Args, Manifest, Tool
 from schemas.clock import ManualClock

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from actions import waits
-from actions.book import Book
 from actions.journal import Draft, seal
-from actions.standing import admits
+from actions.policy.standing import admits
+from actions.proposal.book import Book
+from actions.run import waits
 from actions.testing.points import nowhere
 from schemas.clock import Clock
 from schemas.errors import Fenced

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from actions.ask import Failure, Form, Limits, Message, Meter, Outcome, Reply, tokens_in
 from actions.model import by_status
-from actions.reply import read
-from actions.request import build
+from actions.planning.ask import Failure, Form, Limits, Message, Meter, Outcome, Reply, tokens_in
+from actions.planning.reply import read
+from actions.planning.request import build
 from actions.testing.modelscript import Body, Cut, Endless, Hang, Refusal, Said, Script, Status, Text
 from schemas.clock import Clock
 

@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from actions.book import Book
 from actions.journal import Draft, seal
-from actions.standing import admits
+from actions.policy.standing import admits
+from actions.proposal.book import Book
 from actions.testing.points import nowhere
 from schemas.errors import Fenced
 from schemas.journal import JournalEntry

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from actions.book import Book
 from actions.journal import seal
-from actions.propose import Input, decide
+from actions.proposal.book import Book
+from actions.proposal.propose import Input, decide
+from actions.proposal.state import ProposalState
 from actions.setup import Setup
-from actions.state import ProposalState
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb

@@ -1,16 +1,16 @@
 """memory.recall and memory.remember: a plan looks up what is known of the person, and keeps a note for later.
 
-A note becomes a memory by the journal's account of this very step (``actions/lessons.py``), with the labels its words
-had; until that is folded, the port keeps it so that it can be read back. Words from outside are refused by the policy:
-the argument decides what is remembered, which is a command to whoever plans later (acting.md 2.2).
+A note becomes a memory by the journal's account of this very step (``actions/memory/lessons.py``), with the labels
+its words had; until that is folded, the port keeps it so that it can be read back. Words from outside are refused by
+the policy: the argument decides what is remembered, which is a command to whoever plans later (acting.md 2.2).
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from actions.lessons import TOOL, note_text
-from actions.remembering import memory_id
+from actions.memory.lessons import TOOL, note_text
+from actions.memory.remembering import memory_id
 from actions.tools.tool import Arg, Args, Manifest, Receipt
 from schemas.errors import StepFailed
 from schemas.memory import Scope

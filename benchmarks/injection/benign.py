@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from actions.policy import Policy
+from actions.policy.policy import Policy
 from forewatch.demo import START, ZONE, household_of, prepare
 from forewatch.play import Player, Span
 from forewatch.sample import accounts, materialise

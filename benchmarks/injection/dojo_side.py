@@ -27,9 +27,9 @@ from agentdojo.types import (  # noqa: E402
     text_content_block_from_string,
 )
 
-from actions.identifiers import strip  # noqa: E402
-from actions.policy import Policy  # noqa: E402
-from actions.policy_rules import LEAVES  # noqa: E402
+from actions.policy.identifiers import strip  # noqa: E402
+from actions.policy.policy import Policy  # noqa: E402
+from actions.policy.rules import LEAVES  # noqa: E402
 from benchmarks.injection.dojo_tools import changes, manifest  # noqa: E402
 from schemas.value import Integrity, Value  # noqa: E402
 

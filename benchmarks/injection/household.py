@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from actions.circumstances import Circumstances
-from actions.policy import NOTHING_KNOWN, Policy, Verdict
-from actions.policy_rules import LEAVES
-from actions.state import ProposalState
+from actions.policy.circumstances import Circumstances
+from actions.policy.policy import NOTHING_KNOWN, Policy, Verdict
+from actions.policy.rules import LEAVES
+from actions.proposal.state import ProposalState
 from actions.testing.bank import Ledger, Row
 from actions.tools.tool import Manifest, Registry
 from benchmarks.injection import carriers, obey

@@ -11,10 +11,10 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
-from actions.ask import FreeMeter
-from actions.extract import Source, Wanted, extract
-from actions.playbook import Playbook
-from actions.playbook_loader import load
+from actions.planning.ask import FreeMeter
+from actions.planning.extract import Source, Wanted, extract
+from actions.planning.playbook import Playbook
+from actions.planning.playbook_loader import load
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.modelscript import Body, Said, Text
 from actions.testing.scriptedmodel import ScriptedModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from actions.policy import Policy
+from actions.policy.policy import Policy
 from benchmarks.injection import benign, dojo
 from benchmarks.injection.corpus import corpus
 from benchmarks.injection.household import Unlabelled, play

@@ -37,7 +37,7 @@ def verify(as_json: AsJson = False) -> None:
 
 
 async def _verify(log: Log, _: Settings) -> dict[str, Any]:
-    from actions.audit import verify as faults_of
+    from actions.policy.audit import verify as faults_of
     from streams.journal import valid_entries
 
     entries = [entry async for entry in valid_entries(log)]

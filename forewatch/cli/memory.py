@@ -55,7 +55,7 @@ def _asked(query: str) -> list[dict[str, Any]]:
 
 
 async def _documents(log: Log, chosen: Settings, query: str = "") -> list[dict[str, Any]]:
-    from actions.recall import ranked
+    from actions.memory.recall import ranked
     from forewatch.memories import documents, index, read_book
 
     book = await read_book(log, chosen)

@@ -133,7 +133,7 @@ def _body(args: dict[str, Any]) -> dict[str, Any]:
 async def _write(log: Log, chosen: Settings, verb: Verb, args: dict[str, Any]) -> None:
     import uuid
 
-    from actions.experience import STREAM
+    from actions.policy.experience import STREAM
     from schemas import ids
     from schemas.command import Command
     from streams import topics

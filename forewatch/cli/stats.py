@@ -12,7 +12,7 @@ from forewatch.cli.place import AsJson, duration, with_log
 from schemas.clock import SystemClock
 
 if TYPE_CHECKING:
-    from actions.figures import RuleFigures
+    from actions.proposal.figures import RuleFigures
     from forewatch.settings import Settings
     from streams.work import Log
 
@@ -54,7 +54,7 @@ def _rate(row: RuleFigures) -> str:
 
 
 async def _figures(log: Log, chosen: Settings, since: datetime | None) -> list[RuleFigures]:
-    from actions.figures import figures
+    from actions.proposal.figures import figures
     from forewatch.backtesting import read_signals
     from streams.journal import valid_entries
 

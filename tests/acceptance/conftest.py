@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from actions.state import ProposalState
+from actions.proposal.state import ProposalState
 from forewatch.play import Player, Span, last_instant
 from forewatch.settings import Settings
 from forewatch.testing import effects

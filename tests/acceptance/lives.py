@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from actions import audit
-from actions.state import ProposalState
+from actions.policy import audit
+from actions.proposal.state import ProposalState
 from forewatch.play import Player, Span, last_instant
 from forewatch.settings import Settings
 from forewatch.wiring import Service, build, open_settings_log

@@ -22,14 +22,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from actions import audit
-from actions.executor import Executor
 from actions.journal import Draft
-from actions.move import Send
-from actions.playbook import Playbook
-from actions.propose import Input, decide
+from actions.planning.playbook import Playbook
+from actions.policy import audit
+from actions.proposal.propose import Input, decide
+from actions.proposal.state import ProposalState
+from actions.run.executor import Executor
+from actions.run.move import Send
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import manifest
 from actions.testing.household import OWNER, playbook, trigger
 from actions.testing.sqlite import SqliteJournal

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from actions.audit import verify
+from actions.policy.audit import verify
 from forewatch import erase as erasing
 from forewatch.demo import Play, run, settings_of
 from forewatch.erase import erase, finish, pending

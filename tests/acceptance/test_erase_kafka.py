@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from actions.audit import verify
+from actions.policy.audit import verify
 from forewatch.demo import Play, run, settings_of
 from forewatch.erase import erase, finish, is_begun, pending
 from forewatch.testing import approve_all, differences, outcome

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from actions.audit import verify
-from actions.recall import for_person
-from actions.remembering import STREAM
+from actions.memory.recall import for_person
+from actions.memory.remembering import STREAM
+from actions.policy.audit import verify
 from forewatch.erase import erase, finish, pending
 from forewatch.memories import index, read_book
 from forewatch.settings import Settings

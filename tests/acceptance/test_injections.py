@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actions.policy import Policy
+from actions.policy.policy import Policy
 from benchmarks.injection.corpus import FOLDER, LANGUAGES, MARKS, corpus
 from benchmarks.injection.household import Outcome, Unlabelled, play
 

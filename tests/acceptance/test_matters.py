@@ -4,7 +4,7 @@ import asyncio
 from datetime import date
 from typing import Any
 
-from actions import render
+from actions.proposal import render
 from forewatch.matters import known, output, told
 from schemas.account import AccountState
 

@@ -12,7 +12,7 @@ LATER = {
     "openai": "the first plan by a model",
     "httpx2": "the first plan by a model",
     "actions.model": "the first plan by a model",
-    "actions.planning": "the first plan by a model",
+    "actions.planning.process": "the first plan by a model",
     "mcp": "the first call of a plugin",
     "actions.plugins": "the first plugin",
     "httpx": "the first source behind an address",

@@ -14,8 +14,8 @@ import openai
 import pytest
 from pydantic import SecretStr
 
-from actions.ask import Answer, Failure, Form, FreeMeter, Limits, Message, Model, Outcome, Request
 from actions.model import Server, ServerModel, translate
+from actions.planning.ask import Answer, Failure, Form, FreeMeter, Limits, Message, Model, Outcome, Request
 from actions.testing.modelscript import Mode, Said, Script, Status, Text, in_turn, script
 from actions.testing.modelserver import ModelServer, model_server
 from actions.testing.scriptedmodel import ScriptedModel

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import icalendar
 import pytest
 
-from actions.attempt import Answer, attempt
+from actions.run.attempt import Answer, attempt
 from actions.testing.laws import KEY, OTHER
 from actions.tools import ics
 from actions.tools.kept import Kept

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from actions.attempt import Answer, attempt
 from actions.isolation.broker import Means
 from actions.isolation.permissions import Files, Host, Limits, Permissions
 from actions.isolation.sandbox import Mode
@@ -26,6 +25,7 @@ from actions.plugins.manifest import PluginManifest, PluginTool
 from actions.plugins.manifests import manifests
 from actions.plugins.pin import Pin, standing
 from actions.plugins.runner import Runner
+from actions.run.attempt import Answer, attempt
 from actions.testing.egress import MemoryLedger
 from actions.tools.mcp import McpTool
 from schemas.clock import ManualClock

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from actions.attempt import attempt
 from actions.isolation.permissions import Host, Permissions
 from actions.isolation.sandbox import Mode
 from actions.plugins.listing import sha
 from actions.plugins.manifest import PluginManifest
 from actions.plugins.manifest_file import load, parse
+from actions.run.attempt import attempt
 from forewatch.cli import main as cli
 from forewatch.doctor import examine
 from forewatch.plugins.house import House

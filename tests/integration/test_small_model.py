@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from actions.asker import Asker
 from actions.model import Server, ServerModel
-from actions.playbook_loader import load_all
-from actions.propose import Tick, decide
+from actions.planning.asker import Asker
+from actions.planning.playbook_loader import load_all
+from actions.planning.spending import ModelSettings
+from actions.proposal.propose import Tick, decide
+from actions.proposal.state import ProposalState
 from actions.setup import Setup
-from actions.spending import ModelSettings
-from actions.state import ProposalState
 from actions.testing.canary import CANARY, NOW, trigger
 from actions.testing.desk import Desk
 from actions.testing.memory import MemoryLog

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from actions import audit
-from actions.book import Book
+from actions.policy import audit
+from actions.proposal.book import Book
 from actions.testing.household import OWNER, Household
 from schemas.errors import PoisonError
 from schemas.journal import GENESIS, JournalEntry

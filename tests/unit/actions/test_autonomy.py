@@ -9,19 +9,19 @@ from random import Random
 
 import pytest
 
-from actions import audit
-from actions.executor import Executor
-from actions.playbook import Playbook
-from actions.playbook_loader import SHIPPED, load
-from actions.propose import Input, Tick, decide, next_tick
+from actions.planning.playbook import Playbook
+from actions.planning.playbook_loader import SHIPPED, load
+from actions.policy import audit
+from actions.policy.track import HOLD, RULE
+from actions.proposal.propose import Input, Tick, decide, next_tick
+from actions.proposal.state import ProposalState
+from actions.run.executor import Executor
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.household import OWNER, START, trigger
 from actions.testing.memory import MemoryLog
 from actions.tools.tool import Arg, Registry
 from actions.tools.wait import WaitUntil
-from actions.track import HOLD, RULE
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb

@@ -10,14 +10,15 @@ from random import Random
 
 import pytest
 
-from actions import audit, doubt
-from actions.attempt import Answer
-from actions.executor import Executor
 from actions.journal import Draft
-from actions.move import Send
-from actions.otherwise import PlaybookReplanner
+from actions.planning.otherwise import PlaybookReplanner
+from actions.policy import audit
+from actions.proposal.state import ProposalState, StepState
+from actions.run import doubt
+from actions.run.attempt import Answer
+from actions.run.executor import Executor
+from actions.run.move import Send
 from actions.setup import Setup
-from actions.state import ProposalState, StepState
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, Household, Make, Shape, plain_executor, trigger
 from actions.testing.memory import MemoryJournal, MemoryLog

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import pytest
 
-from actions.executor import Executor
-from actions.propose import decide
+from actions.proposal.propose import decide
+from actions.proposal.state import ProposalState, StepState
+from actions.run.executor import Executor
 from actions.settings import ActSettings
-from actions.state import ProposalState, StepState
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, START, Household, plain_executor, trigger
 from actions.testing.memory import MemoryJournal

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions import readings
-from actions.ask import FreeMeter
-from actions.extract import MAX_TEXT, Extraction, Source, Wanted, checked, extract
+from actions.planning import readings
+from actions.planning.ask import FreeMeter
+from actions.planning.extract import MAX_TEXT, Extraction, Source, Wanted, checked, extract
 from actions.testing.household import START
 from actions.testing.modelscript import Refusal, Said, Text
 from actions.testing.scriptedmodel import ScriptedModel

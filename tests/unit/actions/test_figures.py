@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from actions.figures import RuleFigures, figures
-from actions.propose import Tick
+from actions.proposal.figures import RuleFigures, figures
+from actions.proposal.propose import Tick
 from actions.setup import Setup
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import OWNER, START, playbook, trigger

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from actions.playbook import Playbook
-from actions.propose import Tick
-from actions.render import proposal as shown
-from actions.state import ProposalState
+from actions.planning.playbook import Playbook
+from actions.proposal.propose import Tick
+from actions.proposal.render import proposal as shown
+from actions.proposal.state import ProposalState
 from actions.testing.household import trigger
 from actions.testing.talk import Talk
 from schemas.plan import Fixed

@@ -8,7 +8,7 @@ from pathlib import Path
 import icalendar
 import pytest
 
-from actions.attempt import Answer, attempt
+from actions.run.attempt import Answer, attempt
 from actions.testing.cases import incoming, invitation
 from actions.testing.desk import Desk
 from actions.testing.laws import AT, KEY

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from actions.book import Book
 from actions.journal import JournalPort
+from actions.proposal.book import Book
 from actions.testing.contract import JournalContract
 from actions.testing.memory import MemoryLog
 from actions.testing.sqlite import SqliteJournal

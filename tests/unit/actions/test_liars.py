@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actions.attempt import attempt
+from actions.run.attempt import attempt
 from actions.testing.cases import CASES
 from actions.testing.desk import Desk
 from actions.testing.laws import AT, KEY

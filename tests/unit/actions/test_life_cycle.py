@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pytest
 
-from actions.policy import Policy
-from actions.propose import Tick, next_tick
+from actions.policy.policy import Policy
+from actions.proposal.propose import Tick, next_tick
+from actions.proposal.state import ProposalState
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START, playbook, trigger
 from actions.testing.talk import Talk

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.book import Book
 from actions.journal import Draft, seal
-from actions.remembering import STREAM
+from actions.memory.remembering import STREAM
+from actions.proposal.book import Book
+from actions.proposal.state import ProposalState
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START, playbook, trigger
 from actions.testing.talk import Talk

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actions import modelplan, planner, planschema, prompts
-from actions.brief import WRITABLE, Brief, brief
-from actions.flatplan import expand
 from actions.nominal import NOMINALS
-from actions.playbook_loader import load_all
+from actions.planning import modelplan, planner, planschema, prompts
+from actions.planning.brief import WRITABLE, Brief, brief
+from actions.planning.flatplan import expand
+from actions.planning.playbook_loader import load_all
+from actions.planning.steps import ASK_FIRST, Occasion
+from actions.planning.validate import Fault
+from actions.proposal.state import Question
 from actions.setup import Setup
-from actions.state import Question
-from actions.steps import ASK_FIRST, Occasion
 from actions.testing.canary import ASKS, CANARY, NOW, PLAN, step, trigger
 from actions.testing.desk import Desk
 from actions.tools.tool import Arg, Args, Manifest, Receipt, Registry
-from actions.validate import Fault
 from schemas.clock import ManualClock
 from schemas.model import Json
 from schemas.plan import Fixed, Plan, Ref, Template

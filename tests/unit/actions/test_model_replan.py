@@ -8,11 +8,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from actions import audit
-from actions.modelreplan import ModelReplanner
-from actions.otherwise import PlaybookReplanner
-from actions.spending import ModelSettings
-from actions.state import ProposalState
+from actions.planning.modelreplan import ModelReplanner
+from actions.planning.otherwise import PlaybookReplanner
+from actions.planning.spending import ModelSettings
+from actions.policy import audit
+from actions.proposal.state import ProposalState
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, Household, plain_executor, trigger
 from actions.testing.memory import MemoryJournal

@@ -15,16 +15,16 @@ from typing import Any
 
 import pytest
 
-from actions import audit
-from actions.asker import Asker
 from actions.journal import Draft
-from actions.playbook import Playbook
-from actions.playbook_loader import load_all
-from actions.propose import Input, Tick, decide, next_tick
+from actions.planning.asker import Asker
+from actions.planning.playbook import Playbook
+from actions.planning.playbook_loader import load_all
+from actions.planning.spending import ModelSettings
+from actions.policy import audit
+from actions.proposal.propose import Input, Tick, decide, next_tick
+from actions.proposal.state import ProposalState
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.spending import ModelSettings
-from actions.state import ProposalState
 from actions.testing.canary import CANARY, NOW, PLAN, step, trigger
 from actions.testing.desk import Desk
 from actions.testing.memory import MemoryJournal, MemoryLog

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actions import graph
-from actions.policy import Policy
+from actions.planning.validate import Fault, odd, validate
+from actions.policy.policy import Policy
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START
 from actions.tools.tool import Registry
 from actions.tools.wait import WaitUntil
-from actions.validate import Fault, odd, validate
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.plan import Argument, Fixed, Gate, Guard, Plan, Ref, Step, Template

@@ -11,21 +11,24 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from actions import audit, planner, render, resolve
-from actions.executor import Executor
-from actions.playbook import Playbook
-from actions.playbook_loader import SHIPPED, load, load_all
-from actions.propose import decide
+from actions.planning import planner
+from actions.planning.playbook import Playbook
+from actions.planning.playbook_loader import SHIPPED, load, load_all
+from actions.planning.steps import Occasion
+from actions.planning.validate import validate
+from actions.policy import audit
+from actions.proposal import render
+from actions.proposal.propose import decide
+from actions.proposal.state import ProposalState
+from actions.run import resolve
+from actions.run.executor import Executor
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.state import ProposalState
-from actions.steps import Occasion
 from actions.testing.desk import Desk
 from actions.testing.household import OWNER, START, trigger
 from actions.testing.laws import contents
 from actions.testing.memory import MemoryJournal, MemoryLog
 from actions.tools.tool import Registry
-from actions.validate import validate
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb

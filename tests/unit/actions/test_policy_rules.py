@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.circumstances import Circumstances, Today
-from actions.experience import Known
-from actions.identifiers import find, strip
 from actions.plain import clean
-from actions.policy import Policy, Verdict, is_trifecta
-from actions.policy_rules import Limits
-from actions.resolve import resolve, resolved
+from actions.policy.circumstances import Circumstances, Today
+from actions.policy.experience import Known
+from actions.policy.identifiers import find, strip
+from actions.policy.policy import Policy, Verdict, is_trifecta
+from actions.policy.rules import Limits
+from actions.run.resolve import resolve, resolved
 from actions.tools.tool import Arg, Manifest
 from schemas.fact import Span
 from schemas.plan import Argument, Effect, Fixed, Plan, Step, Template

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions.budget import bar
-from actions.priority import Standing, priority
+from actions.proposal.budget import bar
+from actions.proposal.priority import Standing, priority
 from actions.testing.household import START, trigger
 from schemas.trigger import Trigger, Urgency
 from schemas.value import Value

@@ -8,12 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions import audit, render
-from actions.book import Book
-from actions.propose import Tick
+from actions.policy import audit
+from actions.proposal import render
+from actions.proposal.book import Book
+from actions.proposal.propose import Tick
+from actions.proposal.state import ProposalState
 from actions.settings import ActSettings
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START, playbook, trigger
 from actions.testing.talk import Talk

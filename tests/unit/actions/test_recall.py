@@ -7,14 +7,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.brief import brief
-from actions.memory import tokens
-from actions.planner import built_in
-from actions.playbook_loader import load_all
-from actions.prompts import messages
-from actions.recall import for_person, recall
+from actions.memory.recall import for_person, recall
+from actions.memory.working import tokens
+from actions.planning.brief import brief
+from actions.planning.planner import built_in
+from actions.planning.playbook_loader import load_all
+from actions.planning.prompts import messages
+from actions.planning.steps import Occasion
 from actions.setup import Setup
-from actions.steps import Occasion
 from actions.testing.desk import Desk
 from actions.testing.household import START
 from actions.testing.talk import Talk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from actions.nominal import NOMINALS
-from actions.playbook_loader import SHIPPED
+from actions.planning.playbook_loader import SHIPPED
 from actions.testing.desk import Desk
 from actions.testing.household import START
 from schemas.clock import ManualClock

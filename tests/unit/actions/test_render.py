@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import asdict
 from typing import Any
 
-from actions import render
-from actions.render import ProposalView
+from actions.proposal import render
+from actions.proposal.render import ProposalView
 from actions.setup import Setup
 from actions.testing.household import OWNER, Household, plain_executor, trigger
 from actions.tools.tool import Registry

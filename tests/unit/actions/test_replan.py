@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from actions import audit
-from actions.otherwise import PlaybookReplanner
-from actions.playbook_loader import load, load_all
-from actions.replan import Replanner, Wanted, Way
+from actions.planning.otherwise import PlaybookReplanner
+from actions.planning.playbook_loader import load, load_all
+from actions.policy import audit
+from actions.proposal.state import ProposalState
+from actions.run.replan import Replanner, Wanted, Way
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Behaviour, manifest
 from actions.testing.desk import Desk
 from actions.testing.household import OWNER, START, Household, plain_executor, trigger

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from actions import audit
-from actions.executor import Executor
-from actions.experience import STREAM
 from actions.journal import Draft
-from actions.playbook import Playbook
-from actions.propose import Input, decide
+from actions.planning.playbook import Playbook
+from actions.policy import audit
+from actions.policy.experience import STREAM
+from actions.proposal.propose import Input, decide
+from actions.proposal.state import ProposalState
+from actions.run.executor import Executor
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.household import OWNER, START, trigger
 from actions.testing.memory import MemoryLog

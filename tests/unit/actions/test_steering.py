@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from actions import audit
-from actions.state import ProposalState
+from actions.policy import audit
+from actions.proposal.state import ProposalState
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, START, Household, Shape, plain_executor, trigger
 from actions.testing.memory import MemoryJournal

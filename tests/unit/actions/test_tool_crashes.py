@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from actions import audit
-from actions.executor import Executor
-from actions.playbook import Playbook
-from actions.propose import Input, decide
+from actions.planning.playbook import Playbook
+from actions.policy import audit
+from actions.proposal.propose import Input, decide
+from actions.proposal.state import ProposalState
+from actions.run.executor import Executor
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.cases import CASES
 from actions.testing.desk import Desk
 from actions.testing.household import OWNER, trigger

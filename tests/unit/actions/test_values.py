@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from actions import nominal
 from actions.plain import clean
-from actions.policy import Policy, Verdict
-from actions.resolve import Unresolved, foreseen, is_exact, label, resolve
+from actions.policy.policy import Policy, Verdict
+from actions.run.resolve import Unresolved, foreseen, is_exact, label, resolve
 from actions.testing.bank import manifest
 from actions.tools.tool import Arg, Manifest
 from schemas.fact import Span

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actions import audit, predicate, waits
-from actions.playbook_loader import load
-from actions.state import Awaits, ProposalState, Trait
+from actions.planning.playbook_loader import load
+from actions.policy import audit
+from actions.proposal.state import Awaits, ProposalState, Trait
+from actions.run import predicate, waits
 from actions.testing.bank import BankTool, manifest
 from actions.testing.desk import Desk
 from actions.testing.household import OWNER, START, Household, plain_executor, trigger

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.book import Book
-from actions.memory import CODES, at_hand, shown, tokens, working
+from actions.memory.working import CODES, at_hand, shown, tokens, working
+from actions.proposal.book import Book
 from actions.testing.household import Household
 from schemas.journal import JournalEntry
 from schemas.model import Json

@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from actions.proposal.state import ProposalState
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import START, Household, playbook, trigger
 from actions.testing.talk import Talk

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from actions.journal import Draft, seal
 from actions.model import Server, ServerModel
+from actions.planning.spending import ModelSettings
 from actions.setup import Setup
-from actions.spending import ModelSettings
 from actions.testing.talk import Talk
 from actions.tools.tool import Registry
 from forewatch.memories import Meaning, texts

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from actions.playbook import Playbook
-from actions.remembering import Memories
+from actions.memory.remembering import Memories
+from actions.planning.playbook import Playbook
 from actions.setup import Setup
 from actions.testing.household import Household, playbook, trigger
 from actions.testing.notes import MemoryNotes

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from actions.attempt import Answer, attempt
+from actions.run.attempt import Answer, attempt
 from actions.testing.cases import incoming
 from actions.testing.laws import KEY, OTHER
 from actions.testing.mailbox import Mail, MemoryMailboxes

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from actions.executor import Executor
+from actions.run.executor import Executor
 from forewatch.settings import Settings
 from forewatch.wiring import build_setup
 from rules.engine import Engine

@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from actions.executor import Executor
+from actions.proposal.state import ProposalState
+from actions.run.executor import Executor
 from actions.setup import Setup
-from actions.state import ProposalState
 from actions.testing.bank import BankTool, Ledger, manifest
 from actions.testing.household import OWNER, START, playbook, trigger
 from actions.tools.tool import Registry

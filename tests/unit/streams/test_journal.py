@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from actions.book import Book
 from actions.journal import Draft
+from actions.proposal.book import Book
 from actions.testing.contract import JournalContract
 from schemas.clock import ManualClock
 from schemas.errors import Fenced

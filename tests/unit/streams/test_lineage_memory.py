@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actions.book import Book
-from actions.state import ProposalState
+from actions.proposal.book import Book
+from actions.proposal.state import ProposalState
 from actions.testing.household import START
 from actions.testing.talk import Talk
 from schemas.journal import JournalEntry

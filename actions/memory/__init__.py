@@ -1,0 +1,1 @@
+"""What is remembered: of one run, and of the person, each with where it comes from."""

@@ -1,0 +1,137 @@
+"""Asker: asks the model for the proposals that wait for a plan, each request between its durable reservation and its
+durable end. It keeps nothing: a new one goes on where the old one died."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from actions.journal import Draft, JournalPort
+from actions.planning.ask import Answer, Failure, Model, Outcome, Reply, Request
+from actions.planning.brief import Brief
+from actions.planning.process import Asking, Later, next_move
+from actions.planning.request import as_sent
+from actions.planning.steps import Occasion
+from actions.proposal.book import Book
+from actions.proposal.state import ProposalState
+from actions.setup import Setup
+from schemas.clock import Clock
+from schemas.errors import Fenced
+from schemas.model import Json
+
+log = logging.getLogger(__name__)
+
+PLANNER = "planner"
+
+
+class Asker:
+    """Of one owner. ``advance`` may take minutes; cancelled, it leaves a reservation that counts as spent."""
+
+    def __init__(self, port: JournalPort, book: Book, setup: Setup, model: Model, clock: Clock) -> None:
+        self._port = port
+        self._book = book
+        self._setup = setup
+        self._model = model
+        self._clock = clock
+
+    async def advance(self, proposal: str) -> datetime | None:
+        """Ask until there is something to offer, or nothing to be had before some instant, which is returned. What is
+        offered is for ``decide`` to say."""
+        while (state := self._book.proposals.get(proposal)) is not None and state.planning is not None:
+            move = next_move(state.planning, occasion(state, self._book), state.slots, self._clock.now(), self._setup)
+            if isinstance(move, Later):
+                return move.until
+            if not isinstance(move, Asking):
+                return None
+            await self._ask(state, state.planning.id, move)
+        return None
+
+    async def _ask(self, state: ProposalState, planning: str, asking: Asking) -> None:
+        meter = JournalMeter(self._port, self._book, self._setup, self._clock, state.id, planning, asking.brief)
+        outcome = await self._outcome(asking, meter)
+        if isinstance(outcome, Failure):
+            retry_at = outcome.retry_at.isoformat() if outcome.retry_at else None
+            body: dict[str, Json] = {"planning": planning, "code": outcome.code, "status": outcome.status}
+            body |= {"round": asking.round, "retry_at": retry_at}
+            await self._port.append([Draft(state.id, "model.failed", self._clock.now(), PLANNER, planning, body)])
+
+    async def _outcome(self, asking: Asking, meter: JournalMeter) -> Outcome:
+        try:
+            return await self._model.ask(asking.messages, asking.form, asking.limits, meter)
+        except Fenced:
+            raise
+        except Exception:  # the border to a model: its bugs must not stop what works without it (law L1)
+            log.exception("asking the model broke")
+            return Failure("broken")
+
+
+def occasion(state: ProposalState, book: Book) -> Occasion:
+    """What the plan is made for, at the instant when its planning began."""
+    assert state.planning is not None
+    return Occasion(state.trigger, state.id, state.version + 1, state.planning.since, book.memory)
+
+
+@dataclass
+class JournalMeter:
+    """The budget and the egress ledger: an entry with all that leaves before it does, and one with what came."""
+
+    port: JournalPort
+    book: Book
+    setup: Setup
+    clock: Clock
+    proposal: str
+    planning: str
+    brief: Brief
+    asked: str = ""
+
+    async def reserve(self, request: Request) -> Failure | None:
+        limits, now = self.setup.model, self.clock.now()
+        assert limits is not None, "nobody asks while the model is off"
+        cost = limits.cost(request.prompt_tokens, request.max_tokens)
+        tokens = request.prompt_tokens + request.max_tokens
+        zone = self.setup.settings.zone
+        if not self.book.spending.allows(self.proposal, tokens, cost, now, zone, limits):
+            return Failure("over_budget")
+        body: dict[str, Json] = {
+            "planning": self.planning,
+            "host": limits.host,
+            "model": limits.name,
+            "rung": request.rung,
+            "bytes": request.size,
+            "sha256": hashlib.sha256(as_sent(request.body)).hexdigest(),
+            "request": request.body,
+            "withheld": [dict(asdict(item)) for item in self.brief.withheld],
+            "memories": [memory.id for memory in self.brief.remembered.memories],
+            "prompt_tokens": request.prompt_tokens,
+            "max_tokens": request.max_tokens,
+            "cost": str(cost),
+            "currency": limits.currency,
+        }
+        entries = await self.port.append([Draft(self.proposal, "model.asked", now, PLANNER, self.planning, body)])
+        if not entries:
+            return Failure("over_budget")
+        self.asked = entries[0].id
+        return None
+
+    async def settle(self, request: Request, reply: Reply) -> None:
+        """Even while it is being cancelled: what came back was paid for."""
+        await asyncio.shield(self._settle(reply))
+
+    async def _settle(self, reply: Reply) -> None:
+        limits = self.setup.model
+        assert limits is not None
+        answer = reply.outcome.json if isinstance(reply.outcome, Answer) else None
+        body: dict[str, Json] = {
+            "asked": self.asked,
+            "outcome": reply.outcome.code if isinstance(reply.outcome, Failure) else "answer",
+            "answer": answer,
+            "bytes": reply.received,
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+            "is_counted": reply.is_counted,
+            "cost": str(limits.cost(reply.prompt_tokens, reply.completion_tokens)),
+        }
+        await self.port.append([Draft(self.proposal, "model.answered", self.clock.now(), PLANNER, self.asked, body)])

@@ -1,0 +1,169 @@
+"""Experience: what the person's own acts have established, folded from the owner's journal and never from outside text.
+
+Whom they have paid and written to, the acts of late, the permissions that stand, the record by which autonomy is
+earned, and whether everything is stopped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from actions.policy import track
+from actions.policy.destination import amount_of, canonical, is_destination
+from actions.policy.permission import Permission, Standing
+from actions.policy.track import Track
+from actions.tools.tool import SELF_EFFECTS, UNGRANTED
+from schemas.journal import JournalEntry
+from schemas.model import Json
+from schemas.money import Money
+from schemas.plan import Effect, Step
+
+if TYPE_CHECKING:
+    from actions.proposal.state import ProposalState, StepState
+
+STREAM = "standing"
+"""The stream of what holds for all proposals of an owner: permissions, and the stop of everything."""
+_NAMES = frozenset({"name", "payee", "creditor", "beneficiary", "recipient"})
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A destination that an act which the person had approved has reached. ``times`` counts those acts."""
+
+    type: str
+    v: str
+    last: datetime
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An effect beyond the owner that was begun."""
+
+    at: datetime
+    step: str
+    tool: str
+    effect: Effect
+    destinations: tuple[str, ...]
+    amount: Money | None
+    permission: str = ""
+
+
+@dataclass(slots=True)
+class Experience:
+    stopped: str = ""
+    """Who stopped everything; empty while acting goes on."""
+    known: dict[tuple[str, str], Known] = field(default_factory=dict)
+    """By nominal type and canonical destination."""
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(type, a payee's name in lower case) -> the destination that this name was last paid or written to at."""
+    acts: dict[str, Act] = field(default_factory=dict)
+    """By step uid, oldest first."""
+    permissions: dict[str, Standing] = field(default_factory=dict)
+    tracks: dict[str, Track] = field(default_factory=dict)
+    """By pattern of action."""
+
+    def apply(self, entry: JournalEntry, state: ProposalState | None) -> None:
+        """After the proposal's own state has taken the entry."""
+        if entry.stream == STREAM:
+            self._stands(entry)
+        if state is not None:
+            self._told(entry, state)
+
+    def _told(self, entry: JournalEntry, state: ProposalState) -> None:
+        track.take(self.tracks, entry, state)
+        if entry.type == "proposal.drafted" and state.trigger.rule == track.RULE:
+            offered = self.tracks.get(str(state.trigger.values["pattern"].v))
+            if offered is not None:
+                offered.offered = True
+        if (step := _step(state, entry)) is not None:
+            self._acted(entry, state, step)
+        elif entry.type == "run.stopping" and entry.actor.startswith("person:"):
+            self._lost_by_run(state, entry, "you stopped what it had begun")
+        elif entry.type == "run.undoing":
+            self._lost_by_run(state, entry, "it was undone")
+
+    def known_as(self, type_: str, name: str) -> str | None:
+        """Where a payee of this name was reached before."""
+        return self.names.get((type_, name.casefold().strip()))
+
+    def _stands(self, entry: JournalEntry) -> None:
+        body = entry.body
+        match entry.type:
+            case "acting.stopped":
+                self.stopped = f"{entry.actor.removeprefix('person:')} at {entry.at:%Y-%m-%d %H:%M} UTC"
+            case "acting.resumed":
+                self.stopped = ""
+            case "permission.allowed":
+                made = Permission.model_validate(body["permission"])
+                self.permissions[made.id] = Standing(made)
+            case "permission.revoked":
+                self._lose(str(body["id"]), entry.at, str(body["reason"]))
+                if str(body["id"]) in self.tracks:
+                    self.tracks[str(body["id"])].bad(str(body["reason"]))
+            case "autonomy.granted":
+                self.tracks.setdefault(str(body["pattern"]), Track()).rise(
+                    "auto" if body["level"] == "auto" else "hold"
+                )
+
+    def _acted(self, entry: JournalEntry, state: ProposalState, step: Step) -> None:
+        live = state.steps[step.uid]
+        if entry.type == "step.intent" and step.effect not in SELF_EFFECTS and step.uid not in self.acts:
+            self.acts[step.uid] = _act(entry, state, step, live)
+        if entry.type == "step.result" and live.phase == "failed":
+            self.acts.pop(step.uid, None)
+        if live.phase == "ok" and step.effect not in UNGRANTED and entry.type in _ENDS:
+            self._learn(entry, state, step, live)
+        if reason := _bad(entry, live):
+            self._lose(_permission(state, live), entry.at, reason)
+
+    def _learn(self, entry: JournalEntry, state: ProposalState, step: Step, live: StepState) -> None:
+        held = state.grants.get(live.grant)
+        if held is None or held.grant.level not in ("plan", "second"):
+            return
+        names = [str(v.v) for name, v in live.args.items() if name in _NAMES] + [state.about]
+        for value in live.args.values():
+            if is_destination(value):
+                at = value.type, canonical(value)
+                before = self.known.get(at)
+                self.known[at] = Known(value.type, str(value.v), entry.at, before.times + 1 if before else 1)
+                self.names |= {(value.type, name.casefold().strip()): str(value.v) for name in names if name}
+
+    def _lost_by_run(self, state: ProposalState, entry: JournalEntry, reason: str) -> None:
+        for held in state.grants.values():
+            self._lose(held.grant.permission, entry.at, reason)
+
+    def _lose(self, permission: str, at: datetime, reason: str) -> None:
+        if permission in self.permissions:
+            self.permissions[permission].lose(at, reason)
+
+
+def _step(state: ProposalState, entry: JournalEntry) -> Step | None:
+    """The step that an entry is about; None for one that a later plan has left out."""
+    steps = state.plan.steps if state.plan else ()
+    return next((step for step in steps if step.uid == entry.body.get("step") and step.uid in state.steps), None)
+
+
+_ENDS = frozenset({"step.verified", "step.result", "human.answered"})
+
+
+def _act(entry: JournalEntry, state: ProposalState, step: Step, live: StepState) -> Act:
+    to = tuple(sorted(canonical(value) for value in live.args.values() if is_destination(value)))
+    return Act(entry.at, step.uid, step.tool, step.effect, to, amount_of(live.args), _permission(state, live))
+
+
+def _permission(state: ProposalState, live: StepState) -> str:
+    held = state.grants.get(live.grant)
+    return held.grant.permission if held else ""
+
+
+def _bad(entry: JournalEntry, live: StepState) -> str:
+    """Why this entry is a bad outcome of its step; empty for any other."""
+    body: dict[str, Json] = entry.body
+    if entry.type == "step.verified" and live.phase == "unverified":
+        return "its effect was not to be seen"
+    if entry.type == "step.result" and live.phase == "failed":
+        return f"it failed: {body.get('message') or body.get('code')}"
+    return "you said that it was wrong" if entry.type == "step.wrong" else ""

@@ -1,0 +1,1 @@
+"""A proposal's life before and beside its run: offered, answered, edited, withdrawn, and folded from its journal."""
