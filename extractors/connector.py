@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
@@ -212,6 +212,11 @@ class Connector(Protocol):
         Ids are deterministic (``schemas.ids``); ``observed_at`` is the record's ``fetched_at``.
         """
         ...
+
+
+@runtime_checkable
+class FileConnector(Connector, Protocol):
+    """A connector whose source is files. One that reads a service has neither method: it claims no file."""
 
     def sniff(self, path: Path) -> bool:
         """Whether this file or folder looks like one of ours. Reads a few kilobytes at most; never raises."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from extractors.connector import Connector
+from extractors.connector import Connector, FileConnector
 from schemas.errors import ConfigError
 
 GROUP = "forewatch.connectors"
@@ -75,9 +75,18 @@ class Connectors(Mapping[str, Connector]):
         return len(_entry_points())
 
 
-def sniff(path: Path) -> Connector | None:
+def sniff(path: Path) -> FileConnector | None:
     """The connector that knows this file or folder; None where none does, or where there is nothing."""
-    return next((found for name in names() if (found := connector(name)).sniff(path)), None)
+    loaded = (connector(name) for name in names())
+    return next((each for each in loaded if isinstance(each, FileConnector) and each.sniff(path)), None)
+
+
+def for_files(name: str) -> FileConnector:
+    """As ``connector``. ConfigError for one that reads a service."""
+    found = connector(name)
+    if isinstance(found, FileConnector):
+        return found
+    raise ConfigError(f"{name} reads a service, not a file", remedy=f"connect it: forewatch accounts add {name}")
 
 
 @cache

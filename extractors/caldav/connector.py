@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -14,7 +13,7 @@ from extractors.caldav.home import chosen, find_calendars, find_homes
 from extractors.caldav.memory import remembered
 from extractors.caldav.normalize import normalise
 from extractors.caldav.poll import Round, Sizes
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected, SecretField
+from extractors.connector import Context, Login, Page, SecretField
 from schemas.event import Event
 from schemas.model import Json
 from schemas.record import Record
@@ -61,10 +60,3 @@ class Caldav:
         calendars = chosen(await find_calendars(dav, await find_homes(dav, settings.url)), settings.calendars)
         shared = {True: "", False: ", of somebody else"}
         return [f"{one.title}: {' and '.join(one.holds)}{shared[one.is_own]}" for one in calendars]
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "a CalDAV account is no file: preview an .ics file instead"
-        return Preview("calendar", rejected=[Rejected(path.name, "unsupported", reason)])

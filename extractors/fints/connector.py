@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -11,9 +10,6 @@ from extractors.connector import (
     Context,
     Login,
     Page,
-    Preview,
-    PreviewOptions,
-    Rejected,
     SecretField,
 )
 from extractors.fints import normalize
@@ -63,13 +59,6 @@ class FinTS:
 
     def normalise(self, record: Record, context: Context) -> Sequence[Event]:
         return normalize.normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        refused = Rejected(path.name, "unsupported", "FinTS is a service, not a file")
-        return Preview(self.name, rejected=(refused,))
 
     async def discover(self, hint: str, context: Context) -> dict[str, Json]:
         """``hint``: the bank's FinTS address and its BLZ, in any order; there is no free list of them."""

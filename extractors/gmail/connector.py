@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected
+from extractors.connector import Context, Login, Page
 from extractors.gmail.config import SCOPE, GmailConfig
 from extractors.gmail.draft import Sizes
 from extractors.gmail.known import remembered
@@ -67,9 +66,3 @@ class GmailConnector:
         from extractors.gmail import normalize  # reading mail takes long to load, and a poll needs none of it
 
         return normalize.normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        return Preview("mail", rejected=[Rejected(str(path), "unsupported", "Gmail is no file: connect the account")])

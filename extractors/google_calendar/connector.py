@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected
+from extractors.connector import Context, Login, Page
 from extractors.google import Google, Service
 from extractors.google_calendar.config import SCOPES, GoogleCalendarConfig
 from extractors.google_calendar.memory import remembered
@@ -64,10 +63,3 @@ class GoogleCalendarConnector:
 
     def normalise(self, record: Record, context: Context) -> Sequence[Event]:
         return normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "Google Calendar is no file: connect the account"
-        return Preview("calendar", rejected=[Rejected(str(path), "unsupported", reason)])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 from pydantic import BaseModel
 
 from extractors.calendar.horizon import label, months
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected
+from extractors.connector import Context, Login, Page
 from extractors.graph import Graph, discovered
 from extractors.graph_calendar.calendars import watched_calendars
 from extractors.graph_calendar.config import GraphCalendarConfig
@@ -75,13 +74,6 @@ class GraphCalendar:
             _graph(settings, context), settings.calendars, frozenset(settings.addresses)
         )
         return [f"{calendar.name}" + ("" if calendar.is_own else " (of others)") for calendar in calendars]
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "calendars of a Microsoft account are not a file"
-        return Preview(self.name, rejected=[Rejected(str(path), "unsupported", reason)])
 
 
 def _graph(settings: GraphCalendarConfig, context: Context) -> Graph:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected
+from extractors.connector import Context, Login, Page
 from extractors.graph import Graph, discovered
 from extractors.graph_mail.config import GraphMailConfig
 from extractors.graph_mail.folders import Folder, named_folders, watched_folders
@@ -90,13 +89,6 @@ class GraphMail:
         graph = _graph(settings, context)
         folders = await watched_folders(graph, await named_folders(graph, {}), settings.folders)
         return [_line(folder) for folder in folders]
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "mail of a Microsoft account is not a file"
-        return Preview(self.name, rejected=[Rejected(str(path), "unsupported", reason)])
 
 
 def _graph(settings: GraphMailConfig, context: Context) -> Graph:

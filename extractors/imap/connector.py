@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Access, Context, Login, Page, Preview, PreviewOptions, Rejected, SecretField
+from extractors.connector import Access, Context, Login, Page, SecretField
 from extractors.imap import discover
 from extractors.imap.config import ImapConfig
 from extractors.imap.errors import translated
@@ -115,14 +114,6 @@ class ImapConnector:
             return await in_thread(ask, session.hang_up, lambda lines: None)
         finally:
             session.close()
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        return Preview(
-            "imap", rejected=[Rejected(str(path), "unsupported", "a mailbox on a server is no file; connect it")]
-        )
 
 
 def _described(session: Session, config: ImapConfig) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected, SecretField
+from extractors.connector import Context, Login, Page, SecretField
 from extractors.jmap.client import Client
 from extractors.jmap.config import FASTMAIL, JmapConfig
 from extractors.jmap.discover import session_address
@@ -91,10 +90,3 @@ class Jmap:
         mailboxes = read_mailboxes(answer.get("list"), settings.mailboxes).watched.values()
         lines = [f"{box.path}: {box.total} mails" for box in sorted(mailboxes, key=lambda box: box.path)]
         return [f"account {(await client.session()).name}", *lines]
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "mail on a server is not a file"
-        return Preview(self.name, rejected=[Rejected(str(path), "unsupported", reason)])

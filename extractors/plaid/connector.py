@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -16,7 +15,7 @@ from extractors.bank.events import normalise
 from extractors.bank.ledger import PAGE_ROWS, Told
 from extractors.bank.listing import Listed, Listing
 from extractors.bank.row import ITEM, Row
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected, SecretField, Upsert
+from extractors.connector import Context, Login, Page, Rejected, SecretField, Upsert
 from extractors.consent import Consent
 from extractors.pace import Pace
 from extractors.plaid import api, link
@@ -101,12 +100,6 @@ class Plaid:
 
     def normalise(self, record: Record, context: Context) -> Sequence[Event]:
         return normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        return Preview(self.name, rejected=[Rejected(path.name, "unsupported", "Plaid accounts are no files")])
 
     async def discover(self, hint: str, context: Context) -> dict[str, Json]:
         """``hint`` may be the country of the bank, as two letters."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from extractors.connector import Context, Login, Page, Preview, PreviewOptions, Rejected
+from extractors.connector import Context, Login, Page
 from extractors.rest import loader
 from extractors.rest.auth import OAuth2
 from extractors.rest.config import RestConfig
@@ -59,13 +59,6 @@ class Rest:
 
     def normalise(self, record: Record, context: Context) -> Sequence[Event]:
         return normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        reason = "business systems are read from their servers"
-        return Preview(kind="record", rejected=[Rejected(path.name, "unsupported", reason)])
 
     def login_for(self, config: BaseModel) -> Login:
         """What this account's definition needs to be let in. Blocks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -16,8 +15,6 @@ from extractors.connector import (
     Context,
     Login,
     Page,
-    Preview,
-    PreviewOptions,
     Rejected,
     SecretField,
 )
@@ -136,12 +133,6 @@ class SimpleFin:
 
     def normalise(self, record: Record, context: Context) -> Sequence[Event]:
         return normalise(record, context)
-
-    def sniff(self, path: Path) -> bool:
-        return False
-
-    def preview(self, path: Path, context: Context, options: PreviewOptions) -> Preview:
-        return Preview(self.name, rejected=[Rejected(path.name, "unsupported", "SimpleFIN accounts are no files")])
 
     async def discover(self, hint: str, context: Context) -> dict[str, Json]:
         """There is nothing to find out: the setup token holds the server's address."""

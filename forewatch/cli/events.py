@@ -144,7 +144,7 @@ def _preview(file: Path, tz: str, days: tuple[str, str], currency: str, answers:
     now = SystemClock().now()
     if not file.exists():
         raise ConfigError(f"{file} does not exist", remedy="check the path")
-    connector = registry.connector(kind) if kind else registry.sniff(file)
+    connector = registry.for_files(kind) if kind else registry.sniff(file)
     if connector is None:
         raise ConfigError(f"{file}: not a mail, calendar or bank file that is known here", remedy="name its --kind")
     window = None

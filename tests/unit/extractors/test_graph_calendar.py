@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
-from extractors.connector import PreviewOptions
 from extractors.graph_calendar import GraphCalendar
 from extractors.graph_calendar.config import GraphCalendarConfig
 from extractors.testing import START, ConnectorContract, Key, Poll, context_for, events_of, poll, records_of
@@ -457,8 +456,3 @@ def test_a_check_lists_the_calendars(source: CalendarSource) -> None:
             return list(await CONNECTOR.check(source.config, replace(context_for(), access=access)))
 
     assert asyncio.run(run()) == ["Kalender", "Team (of others)"]
-
-
-def test_it_is_no_file(tmp_path: Path) -> None:
-    assert not CONNECTOR.sniff(tmp_path)
-    assert [r.code for r in CONNECTOR.preview(tmp_path, context_for(), PreviewOptions()).rejected] == ["unsupported"]

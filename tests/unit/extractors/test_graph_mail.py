@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from extractors.connector import PreviewOptions
 from extractors.graph_mail import GraphMail
 from extractors.graph_mail.config import GraphMailConfig
 from extractors.graph_mail.memory import Memory, remembered
@@ -425,9 +424,3 @@ def test_a_check_lists_the_folders(source: GraphSource) -> None:
         "Posteingang: 1 mails",
         "Posteingang/Bills: 0 mails",
     ]
-
-
-def test_it_is_no_file(tmp_path: Path) -> None:
-    assert not CONNECTOR.sniff(tmp_path)
-    shown = CONNECTOR.preview(tmp_path, context_for(), PreviewOptions())
-    assert [rejected.code for rejected in shown.rejected] == ["unsupported"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import dns.message
@@ -15,7 +14,6 @@ import dns.rrset
 import pytest
 from dns.asyncresolver import Resolver
 
-from extractors.connector import PreviewOptions
 from extractors.http import Http
 from extractors.imap import ImapConnector, autoconfig
 from extractors.imap.config import ImapConfig
@@ -233,13 +231,6 @@ def test_the_second_address_is_asked_when_the_first_has_nothing(monkeypatch: pyt
     assert found is not None
     assert found.host == "mail.example.org"
     assert [asked.path for asked in server.asked] == ["/mail", "/.well-known/x"]
-
-
-def test_a_source_that_is_no_file_is_neither_sniffed_nor_previewed() -> None:
-    connector = ImapConnector()
-    assert not connector.sniff(Path("/nowhere"))
-    (rejected,) = connector.preview(Path("/nowhere"), context_for(), PreviewOptions()).rejected
-    assert rejected.code == "unsupported"
 
 
 def test_settings_are_checked() -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from extractors.connector import PreviewOptions
 from extractors.jmap import Jmap
 from extractors.jmap.config import FASTMAIL, JmapConfig
 from extractors.jmap.look import is_older
@@ -486,8 +485,3 @@ def test_a_wrong_exchange_is_caught() -> None:
 def test_the_token_goes_nowhere_unencrypted() -> None:
     with pytest.raises(ValidationError, match="https://"):
         JmapConfig(base_url="http://mail.example.org")
-
-
-def test_it_is_no_file(tmp_path: Path) -> None:
-    assert not CONNECTOR.sniff(tmp_path)
-    assert [r.code for r in CONNECTOR.preview(tmp_path, context_for(), PreviewOptions()).rejected] == ["unsupported"]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from extractors.connector import Context, PreviewOptions
+from extractors.connector import Context
 from extractors.consent import ConsentConnector, answered
 from extractors.enablebanking import EnableBanking
 from extractors.enablebanking.config import EnableBankingConfig
@@ -389,10 +389,3 @@ def test_no_secret_is_sent_in_clear_text(model: type[BaseModel], settings: dict[
     with pytest.raises(ValidationError, match="clear text"):
         model.model_validate(settings)
     assert model.model_validate({**settings, "allow_private": True})
-
-
-def test_a_service_is_no_file(tmp_path: Path) -> None:
-    for connector in (EnableBanking(), GoCardless()):
-        assert not connector.sniff(tmp_path)
-        preview = connector.preview(tmp_path, context_for(), PreviewOptions())
-        assert [rejected.code for rejected in preview.rejected] == ["unsupported"]

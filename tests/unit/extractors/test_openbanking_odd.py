@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from extractors.connector import Context, PreviewOptions
+from extractors.connector import Context
 from extractors.enablebanking import EnableBanking
 from extractors.fints import FinTS
 from extractors.gocardless import GoCardless
@@ -204,8 +204,3 @@ def test_a_fints_bank_is_given_by_its_address_and_code() -> None:
     assert found == {"server": "https://fints.example/x", "bank_code": "37040044"}
     with pytest.raises(AuthError, match="which bank"):
         run({}, lambda c: FinTS().discover("Commerzbank", c))
-
-
-def test_fints_is_no_file(tmp_path: Any) -> None:
-    assert not FinTS().sniff(tmp_path)
-    assert FinTS().preview(tmp_path, context_for(), PreviewOptions()).rejected[0].code == "unsupported"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from extractors.connector import Context, PreviewOptions
+from extractors.connector import Context
 from extractors.consent import Consent
 from extractors.plaid import Plaid
 from extractors.plaid.config import PlaidConfig
@@ -418,9 +418,3 @@ def test_a_country_is_a_hint() -> None:
 def test_the_address_is_encrypted() -> None:
     with pytest.raises(ValueError, match="without encryption"):
         PlaidConfig(url="http://plaid.example")
-
-
-def test_a_preview_says_that_there_is_no_file(tmp_path: Path) -> None:
-    assert not Plaid().sniff(tmp_path)
-    shown = Plaid().preview(tmp_path, context_for(), PreviewOptions())
-    assert [each.code for each in shown.rejected] == ["unsupported"]

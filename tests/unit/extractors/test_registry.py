@@ -98,6 +98,20 @@ def test_what_nobody_knows_has_no_connector(tmp_path: Path) -> None:
     assert registry.sniff(tmp_path) is None
 
 
+READ_FILES = {"maildir", "ics", "bankfile"}
+
+
+@pytest.mark.parametrize("name", [name for name in registry._BUILT_IN if name not in READ_FILES])
+def test_what_reads_a_service_claims_no_file_and_previews_none(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} reads a service, not a file.*accounts add {name}"):
+        registry.for_files(name)
+
+
+@pytest.mark.parametrize("name", sorted(READ_FILES))
+def test_what_reads_files_can_preview_one(name: str) -> None:
+    assert registry.for_files(name) is registry.connector(name)
+
+
 def test_all_of_them_are_a_mapping_that_loads_on_use() -> None:
     code = (
         "import sys; from extractors.registry import Connectors\n"

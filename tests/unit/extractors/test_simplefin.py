@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from extractors.connector import PreviewOptions
 from extractors.simplefin import SimpleFin
 from extractors.simplefin.api import door
 from extractors.simplefin.config import SimpleFinConfig
@@ -343,9 +342,3 @@ def test_a_balance_is_held_against_the_rows(bank: FakeSimpleFin) -> None:
     assert [each.consistent for each in balances] == [None, False]
     said = "account giro: the balance of 2026-03-02 is off by -10.00 EUR from the rows since 2026-01-12"
     assert second.warnings == [said]
-
-
-def test_a_preview_says_that_there_is_no_file(tmp_path: Path) -> None:
-    assert not SimpleFin().sniff(tmp_path)
-    shown = SimpleFin().preview(tmp_path, context_for(), PreviewOptions())
-    assert [each.code for each in shown.rejected] == ["unsupported"]

@@ -66,6 +66,7 @@ def test_the_same_account_cannot_be_added_twice(forewatch: Forewatch, tmp_path: 
         (("status",), 6, "no service answers"),
         (("events", "show", "abc"), 3, "there is no event 'abc'"),
         (("events", "preview", "/nowhere"), 2, "/nowhere does not exist"),
+        (("events", "preview", __file__, "--kind", "gmail"), 2, "gmail reads a service, not a file"),
         (("proposals", "show", "abc"), 3, "there is no proposal 'abc'"),
         (("runs", "stop", "abc"), 3, "there is no proposal 'abc'"),
         (("runs", "pause", "abc"), 3, "there is no proposal 'abc'"),
