@@ -164,6 +164,12 @@ class Household:
     def state(self) -> ProposalState:
         return self.log.open(OWNER).book.proposals[self.proposal]
 
+    def mark(self) -> int:
+        """What a death leaves behind, and nothing of who wrote it: worlds with the same mark have the same future."""
+        entries = tuple((entry.stream, entry.type, entry.at, repr(entry.body)) for entry in self.log.entries)
+        asked = tuple(len(self.tools[name].calls) for name in self.scripts)
+        return hash((self.clock.now(), entries, asked, repr(self.ledger.rows), repr(self.ledger.transit)))
+
     def rows(self, key_of: str) -> int:
         """Times that a step's effect is in the ledger, when everything has landed."""
         self.clock.advance_to(self.clock.now() + timedelta(hours=1))

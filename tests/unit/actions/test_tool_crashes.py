@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -141,30 +142,72 @@ class Scene:
         return found + [str(fault) for fault in audit.verify(self.log.entries)]
 
 
-def _dies(name: str, die_at: int, fails: bool) -> tuple[list[str], list[str]]:
+def _dies(name: str, deaths: Sequence[int], fails: bool = False) -> tuple[list[str], list[str]]:
+    """Dies at these points, life after life, then lives on. The points that the last dying life passed (of the living
+    one, if a death never came), and the faults."""
     with TemporaryDirectory() as folder:
-        scene, points = Scene(name, Path(folder), fails), Points(die_at)
-        try:
-            asyncio.run(scene.live(points))
-        except Crash:
-            asyncio.run(scene.live(nowhere))
+        scene = Scene(name, Path(folder), fails)
+        for die_at in deaths:
+            points = Points(die_at)
+            try:
+                asyncio.run(scene.live(points))
+            except Crash:
+                continue
+            return points.names, scene.faults()
+        asyncio.run(scene.live(nowhere))
         return points.names, scene.faults()
+
+
+def _pairs(name: str, fails: bool) -> Iterator[tuple[int, int]]:
+    """Every pair of deaths: the second one comes in the life that recovers from the first."""
+    for first in count():
+        if len(_dies(name, [first], fails)[0]) <= first:
+            return
+        for second in count():
+            yield first, second
+            if len(_dies(name, [first, second], fails)[0]) <= second:
+                break
+
+
+def _some_pairs(name: str, fails: bool) -> list[tuple[int, int]]:
+    """By lot, the same on every machine, and weighted: the first death lies around the call, where the tool decides
+    what happens; the second one anywhere in the recovery."""
+    lot = Random(f"{name} {fails}")
+    whole, _ = _dies(name, [NEVER], fails)
+    near = [at for at, point in enumerate(whole) if "intent" in point or "call" in point or "look-up" in point]
+    pairs = []
+    for first in lot.sample(near, min(SOME, len(near))):
+        recovery, _ = _dies(name, [first, NEVER], fails)
+        pairs.append((first, lot.randrange(len(recovery))))
+    return pairs
+
+
+NEVER = 10_000
+"""A point that no life comes to."""
+SOME = 2
 
 
 @pytest.mark.parametrize("name", _effects())
 def test_a_death_around_the_call_of_a_shipped_tool_does_it_once(name: str) -> None:
     """The suite dies where only this tool decides what happens: around its intent, its call and its result."""
-    with TemporaryDirectory() as folder:
-        points, scene = Points(), Scene(name, Path(folder), False)
-        asyncio.run(scene.live(points))
-        assert scene.faults() == []
-    near = [at for at, point in enumerate(points.names) if THOROUGH or "intent" in point or "call" in point]
+    whole, faults = _dies(name, [NEVER])
+    assert faults == []
+    near = [at for at, point in enumerate(whole) if THOROUGH or "intent" in point or "call" in point]
     for die_at in [*near, near[-1] + 1]:
-        passed, faults = _dies(name, die_at, False)
+        passed, faults = _dies(name, [die_at])
         assert faults == [], f"death at {passed[-1]}"
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["answered", "lost"])
+@pytest.mark.parametrize("name", _effects())
+def test_two_deaths_around_the_call_of_a_shipped_tool_do_it_once(name: str, fails: bool) -> None:
+    """With an answer that comes, and with one that is lost. All pairs in the thorough run."""
+    for deaths in _pairs(name, fails) if THOROUGH else _some_pairs(name, fails):
+        passed, faults = _dies(name, deaths, fails)
+        assert faults == [], f"deaths {deaths}, the second one at {passed[-1]}"
 
 
 @pytest.mark.parametrize("name", _effects())
 def test_an_answer_of_a_shipped_tool_that_is_lost_is_found_or_asked_for(name: str) -> None:
-    passed, faults = _dies(name, 10_000, True)
+    passed, faults = _dies(name, [NEVER], True)
     assert faults == [], passed[-1]
