@@ -29,7 +29,8 @@ thorough: $(STAMP) ## the longest tests at full width: 200 kills on Kafka, 5,000
 	    tests/unit/extractors/test_bankfile_fuzz.py tests/integration/test_jmap_cyrus.py tests/integration/test_agentdojo.py \
 	    tests/unit/rules/test_window_reference.py tests/unit/rules/test_metamorphic.py tests/unit/rules/test_hostile.py \
 	    tests/unit/rules/test_any_rule_file.py tests/unit/rules/test_changeover.py \
-	    tests/unit/rules/test_sequence.py tests/unit/actions/test_crashes.py tests/unit/actions/test_tool_crashes.py $(TESTS)
+	    tests/unit/rules/test_sequence.py tests/unit/actions/test_crashes.py tests/unit/actions/test_tool_crashes.py \
+	    tests/unit/actions/test_interleavings.py $(TESTS)
 
 check: $(STAMP)  ## what CI runs before the suite, cheapest first
 	$(BIN)/ruff check .

@@ -31,6 +31,7 @@ from schemas.model import Json
 from schemas.plan import EffectClass, Fixed, Plan
 from schemas.trigger import Retraction, Trigger
 from schemas.value import Integrity, Value
+from tests.scale import scaled
 
 EVENTS = (
     "approve", "approve_old", "edit", "confirm", "confirm_wrong", "stop", "retract", "refresh", "repeat", "snooze",
@@ -287,7 +288,7 @@ def euros(number: int) -> Json:
     return {"amount": f"{number}.00", "currency": "EUR"}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scaled(150, 3000), deadline=None)
 @given(
     st.sampled_from(["keyed", "reconcile", "at_most_once"]),
     st.lists(st.sampled_from(SCRIPTS), max_size=3),
@@ -308,7 +309,7 @@ def test_no_effect_without_a_valid_grant_for_its_exact_arguments(
         assert all(sum(row.key == key for row in story.ledger.landed()) <= 1 for key in keys)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=scaled(150, 3000), deadline=None)
 @given(
     st.sampled_from(["keyed", "reconcile", "at_most_once"]),
     st.lists(st.sampled_from([*SCRIPTS, "lie"]), max_size=3),
