@@ -147,7 +147,7 @@ def _remembered(occasion: Occasion, goal: str) -> Recalled:
 def is_plannable(manifest: Manifest, given: Collection[str]) -> bool:
     """Can a model fill what the tool needs? A command or an identity is for playbooks alone; an account number or an id
     that neither a fact nor a result of these types gives cannot be had."""
-    if not is_described(manifest) and not all(_PLAIN.fullmatch(n) for n in (*manifest.args, *manifest.returns)):
+    if is_foreign(manifest) and not all(_PLAIN.fullmatch(n) for n in (*manifest.args, *manifest.returns)):
         return False
     needed = [arg for arg in manifest.args.values() if arg.required]
     if any(arg.role in _UNWRITABLE for arg in needed):
@@ -155,10 +155,10 @@ def is_plannable(manifest: Manifest, given: Collection[str]) -> bool:
     return all(arg.type in WRITABLE or any(nominal.fits(type_, arg.type) for type_ in given) for arg in needed)
 
 
-def is_described(manifest: Manifest) -> bool:
-    """Are the tool's words ours? What a server of somebody else says of its tools is outside text, and not told; its
-    names are, once the owner has added it."""
-    return not manifest.name.startswith("mcp.")
+def is_foreign(manifest: Manifest) -> bool:
+    """A tool of somebody else's server: its description is the person's (``PluginTool``), but the names of what it
+    takes and gives are the server's, so only plain ones are told. What the server says of itself is in no manifest."""
+    return manifest.name.startswith("mcp.")
 
 
 def _facts(values: Mapping[str, Value], zone: ZoneInfo) -> tuple[dict[str, Value], list[Withheld]]:

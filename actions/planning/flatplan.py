@@ -13,12 +13,13 @@ from schemas.model import Json
 
 _KINDS = ("literal", "fact", "from", "days", "text")
 _PLACE = re.compile(r"\{([a-z0-9_.]+)\}")
+_REPEAT = re.compile(r"([a-z0-9_]+) ([a-z_]+) (.{0,60}) every ([0-9]+[hdw]) at_most ([0-9]{1,6})(?: (fail|go_on))?")
 _STEP_FIELD = re.compile(r"(s[0-9]{1,2})\.([a-z0-9_]+)")
 
 SAYS = """\
 Each argument is {"name", "kind", "value"}: kind literal has the value itself as text; fact the name of a fact; from a \
 result as "s1.path"; days a day and a number as "today 3" or "fact.due -2"; text a text with places in braces, as \
-"Due on {fact.due}: {s1.path}"."""
+"Due on {fact.due}: {s1.path}". repeat is "" or a rule as "text contains approved every 1d at_most 30"."""
 
 
 def schema(brief: Brief, ids: Sequence[str], known: Sequence[str], frame: dict[str, Any]) -> dict[str, Json]:
@@ -30,6 +31,7 @@ def schema(brief: Brief, ids: Sequence[str], known: Sequence[str], frame: dict[s
         id={"type": "string", "enum": list(ids)},
         depends_on={"type": "array", "items": {"type": "string", "enum": list(known)}},
         args={"type": "array", "items": argument},
+        repeat=text,
         ask_first={"type": "boolean"},
         why=text,
     )
@@ -53,7 +55,33 @@ def _step(step: Json, brief: Brief) -> Json:
     args = _args(given, manifest) if manifest and isinstance(given, list) else given
     evidence: list[Json] = []
     evidence += list(brief.evidence)[:4]
-    return {**step, "args": args, "when": None, "evidence": evidence}
+    return {**step, "args": args, "when": None, "repeat": _repeat(step.get("repeat")), "evidence": evidence}
+
+
+def _repeat(text: Json) -> Json:
+    if not text:
+        return None
+    found = _REPEAT.fullmatch(str(text).strip())
+    if found is None:
+        return text
+    field, op, value, every, at_most, on_end = found.groups()
+    wanted: Json = {"fact": value.strip("{} ")} if value.startswith("{") else _held_against(value)
+    return {
+        "field": field,
+        "op": op,
+        "value": wanted,
+        "every": every,
+        "at_most": int(at_most),
+        "on_end": on_end or "fail",
+    }
+
+
+def _held_against(value: str) -> Json:
+    try:
+        found: Json = json.loads(value)
+    except ValueError:
+        return value
+    return found if isinstance(found, bool | int | float) else value
 
 
 def _args(given: list[Json], manifest: Manifest) -> Json:

@@ -14,14 +14,15 @@ from typing import Any
 
 from actions import nominal
 from actions.nominal import Sink
-from actions.planning import conform, planner, planschema, steps, validate
+from actions.planning import asked_again, conform, planner, planschema, steps, validate
 from actions.planning.brief import Brief
-from actions.planning.playbook import GuardSpec, StepSpec
+from actions.planning.playbook import GuardSpec, RepeatSpec, StepSpec
 from actions.planning.validate import Fault
 from actions.proposal.state import Question
 from actions.run.resolve import refs
 from actions.setup import Setup
 from actions.tools.tool import Manifest
+from schemas.duration import Duration
 from schemas.model import Json
 from schemas.plan import Argument, Fixed, Plan, Ref, Step, Template
 from schemas.value import Integrity, Value
@@ -54,18 +55,32 @@ def read(answer: Json, brief: Brief, setup: Setup, author: str) -> Sound | list[
     faults = faults or [*_past(plan, brief.occasion.now)]
     if not faults:
         plan = planner.judged(plan, setup)
-        faults = validate.validate(plan, brief.manifest, setup.policy) or validate.odd(plan)
+        faults = validate.validate(plan, brief.manifest, setup.policy) or [
+            *validate.odd(plan),
+            *asked_again.faults(plan),
+        ]
     return [told(fault) for fault in faults] if faults else Sound(plan)
 
 
 def build(answer: Json, brief: Brief, setup: Setup) -> tuple[Step, ...] | list[Fault]:
     """The steps of an answer that fits the schema; nothing else of them is checked."""
     schema = planschema.strict(brief)
+    answer = _whole(answer)
     misfits = list(conform.misfits(answer, schema, schema))
     if misfits:
         return misfits
     document: Any = answer
+    if uncounted := list(asked_again.uncounted(document["steps"])):
+        return uncounted
     return tuple(_step(step, brief, setup) for step in document["steps"])
+
+
+def _whole(answer: Json) -> Json:
+    """A step that says nothing of asking again is not asked again: no fault of a weak model's."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("steps"), list):
+        return answer
+    steps: Any = answer["steps"]
+    return {**answer, "steps": [{"repeat": None, **step} if isinstance(step, dict) else step for step in steps]}
 
 
 def _question(asked: Mapping[str, Any]) -> Question:
@@ -88,12 +103,24 @@ def _step(given: Mapping[str, Any], brief: Brief, setup: Setup) -> Step:
         tool=given["tool"],
         after=tuple(dict.fromkeys((*given["depends_on"], *data))),
         when=when,
+        repeat=_repeat(given.get("repeat")),
         why=given["why"],
     )
     step = steps.build(spec, brief.facts, brief.occasion, setup)
     evidence = tuple(dict.fromkeys(brief.evidence[handle] for handle in given["evidence"] if handle in brief.evidence))
     asked = (steps.ASK_FIRST,) if given["ask_first"] else ()
     return step.model_copy(update={"args": args, "evidence": evidence or step.evidence, "reasons": asked})
+
+
+def _repeat(given: Mapping[str, Any] | None) -> RepeatSpec | None:
+    if given is None:
+        return None
+    value = given["value"]
+    slot = value["fact"] if isinstance(value, dict) else None
+    return RepeatSpec(
+        field=given["field"], op=given["op"], value=None if slot else value, slot=slot,
+        every=Duration.parse(given["every"]), at_most=given["at_most"], on_end=given["on_end"],
+    )  # fmt: skip
 
 
 def _arguments(

@@ -12,8 +12,8 @@ from dataclasses import replace
 from actions.journal import JournalPort
 from actions.memory.remembering import Memories
 from actions.memory.working import at_hand
+from actions.planning import asked_again, modelplan, planner, planschema, prompts, validate
 from actions.planning import brief as briefing
-from actions.planning import modelplan, planner, planschema, prompts, validate
 from actions.planning.ask import Failure, Limits, Message, Model
 from actions.planning.asker import JournalMeter
 from actions.planning.brief import Brief, Running
@@ -90,6 +90,7 @@ def read(answer: Json, made: Brief, wanted: Wanted, setup: Setup) -> Way | list[
     fixed = tuple(s for s in wanted.plan.steps if s not in wanted.open() and s != wanted.step)
     plan = Plan(**{**dict(wanted.plan), "steps": (*fixed, *rest)})
     faults = validate.structure(plan, setup.tools.manifest, setup.tools.names(), begun=set(range(len(fixed))))
+    faults = faults or list(asked_again.faults(plan, begun=set(range(len(fixed)))))
     if faults or not rest:
         return [modelplan.told(fault) for fault in faults] or [Fault("/steps", "empty", "no steps are left", "add one")]
     ended = wanted.step.id if wanted.step else "the run"
@@ -116,7 +117,7 @@ def _kept(built: tuple[Step, ...], wanted: Wanted) -> tuple[Step, ...]:
 
 
 def _is_same(one: Step, other: Step) -> bool:
-    return (one.tool, one.args, one.when) == (other.tool, other.args, other.when)
+    return (one.tool, one.args, one.when, one.repeat) == (other.tool, other.args, other.when, other.repeat)
 
 
 def _moved(step: Step, names: Mapping[str, str]) -> Step:

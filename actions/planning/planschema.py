@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actions import nominal
-from actions.planning import flatplan
+from actions.planning import asked_again, flatplan
 from actions.planning.ask import Form
 from actions.planning.brief import Brief
 from actions.planning.validate import MAX_STEPS
 from actions.tools.tool import Arg, Manifest
+from schemas.plan import OPS
 
 MAX_QUESTIONS = 2
 _TEXTS = {"Text": 400, "Query": 120, "Email": 120, "Url": 300, "FileName": 80}
@@ -69,9 +70,24 @@ def _shared(brief: Brief) -> Schema:
         "id": enum(brief.ids),
         "depends_on": {"type": "array", "items": enum(known(brief)), "maxItems": 6},
         "when": {"anyOf": [guard, {"type": "null"}]},
+        "repeat": {"anyOf": [_repeat(brief, fields), {"type": "null"}]},
         "evidence": {"type": "array", "items": enum(list(brief.evidence) or ["ev1"]), "maxItems": 4},
         "why": {"type": "string", "maxLength": 120},
     }
+
+
+def _repeat(brief: Brief, fields: list[str]) -> Schema:
+    """A question that is asked again: what of the answer is held against what, how often, how many times."""
+    values = [{"type": "string", "maxLength": 60}, {"type": "number"}, {"type": "boolean"}, *_facts(brief, None)]
+    return obj(
+        field=enum(fields or ["none"]), op=enum(OPS), value={"anyOf": values}, every=enum(asked_again.EVERY),
+        at_most={"type": "integer"}, on_end=enum(("fail", "go_on")),
+    )  # fmt: skip
+
+
+def may_repeat(manifest: Manifest) -> bool:
+    """A question without a trace, whose answer says something."""
+    return manifest.effect_class == "pure" and manifest.effect != "wait" and bool(manifest.returns)
 
 
 def known(brief: Brief) -> tuple[str, ...]:
@@ -100,13 +116,14 @@ def _variant(manifest: Manifest, brief: Brief, defs: Schema) -> Schema:
         args[name] = options[0] if arg.required else {"anyOf": [*options, {"type": "null"}]}
     if manifest.open_args:
         args[open_name(manifest)] = _open(brief, defs)
-    shared = {name: {"$ref": f"#/$defs/{name}"} for name in ("id", "depends_on", "when", "evidence", "why")}
+    shared = {name: {"$ref": f"#/$defs/{name}"} for name in ("id", "depends_on", "when", "repeat", "evidence", "why")}
     return obj(
         tool={"type": "string", "const": manifest.name},
         id=shared["id"],
         depends_on=shared["depends_on"],
         args=obj(**args),
         when=shared["when"],
+        repeat=shared["repeat"] if may_repeat(manifest) else {"type": "null"},
         evidence=shared["evidence"],
         ask_first={"type": "boolean"},
         why=shared["why"],  # last, so that it cannot use up the tokens of the rest

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from actions.planning import planschema
+from actions.planning import asked_again, planschema
 from actions.planning.ask import Message
-from actions.planning.brief import Brief, is_described
+from actions.planning.brief import Brief
 from actions.planning.playbook import (
     OPTIONAL,
     PLACE,
@@ -22,10 +22,13 @@ from actions.planning.playbook import (
     TextArg,
 )
 from actions.planning.validate import Fault
+from actions.run import waits
 from actions.tools.tool import Manifest
+from schemas.duration import Duration
+from schemas.event import KINDS
 from schemas.model import Json
 
-REVISION = 1
+REVISION = 2
 """Counts changes of the words below; a plan's ``planner`` names it."""
 
 _RULES = """\
@@ -38,6 +41,8 @@ An argument is one of:
 - {"tpl": "text with {0} and {1}", "parts": [...]}: a text around facts and fields, in the order of its places;
 - {"days_from": "NAME", "days": N}: an instant N days after the day of a fact (before it, if N is negative).
 Do every action of the goal once, in order, with the fewest steps. Never repeat a step.
+repeat asks a reading step again until its result says so, or null: {"field": "text", "op": "contains", "value":
+"approved", "every": "1d", "at_most": 30, "on_end": "fail"}; what needs that answer depends on the step.
 What must happen after a wait depends on the wait. End by telling the owner with notify.
 ask_first: true makes the owner be asked again before the step. why: a few words.
 If you cannot plan without something that only the owner knows, give no steps and ask: at most two questions."""
@@ -60,6 +65,7 @@ def repair(brief: Brief, answer: Json, faults: Sequence[Fault]) -> tuple[Message
 
 def _system(brief: Brief) -> str:
     tools = "\n".join(_tool(manifest) for manifest in brief.tools)
+    tools += _EVENTS if brief.manifest(waits.EVENT) else ""
     shown = "".join(_example(brief, playbook) for playbook in brief.examples)
     return f"{_RULES}\nTools:\n{tools}{shown}"
 
@@ -69,8 +75,13 @@ def _tool(manifest: Manifest) -> str:
     if manifest.open_args:
         takes.append(f'{planschema.open_name(manifest)}: a list of {{"name", "value"}}')
     gives = ", ".join(f"{name}: {type_}" for name, type_ in manifest.returns.items()) or "nothing"
-    says = manifest.description if is_described(manifest) else "A tool of a server that the owner added."
-    return f"- {manifest.name}({', '.join(takes)}) returns {gives}. {says}"
+    return f"- {manifest.name}({', '.join(takes)}) returns {gives}. {manifest.description}"
+
+
+_EVENTS = (
+    f"\nKinds of events to wait for: {', '.join(KINDS)}. match says which, by name: {', '.join(waits.FIELDS)}; "
+    '{"name": "from", "value": ...} wants it equal, "title.contains" a part of it. Always give until or days.'
+)
 
 
 def _task(brief: Brief) -> str:
@@ -129,6 +140,7 @@ def _example_step(step: StepSpec, playbook: Playbook, brief: Brief) -> dict[str,
         "depends_on": list(_before(step)),
         "args": args,
         "when": _guard(step),
+        "repeat": _repeat(step, playbook),
         "evidence": ["ev1"],
         "ask_first": False,
         "why": step.why or "as the goal wants",
@@ -146,6 +158,23 @@ def _guard(step: StepSpec) -> Json:
     name, field = step.when.ref.split(".")
     value = step.when.value if isinstance(step.when.value, bool) else str(step.when.value)
     return {"from": name, "field": field, "op": step.when.op, "value": value}
+
+
+def _repeat(step: StepSpec, playbook: Playbook) -> Json:
+    asked = step.repeat
+    if asked is None:
+        return None
+    value: Json = {"fact": _fact(asked.slot, playbook)} if asked.slot else asked.value  # type: ignore[assignment]
+    every = min(asked_again.EVERY, key=lambda one: abs(Duration.parse(one).timedelta() - asked.every.timedelta()))
+    at_most = min(asked.at_most, asked_again.MAX_ROUNDS)
+    return {
+        "field": asked.field,
+        "op": asked.op,
+        "value": value,
+        "every": every,
+        "at_most": at_most,
+        "on_end": asked.on_end,
+    }
 
 
 def _argument(arg: ArgSpec, playbook: Playbook) -> Json:

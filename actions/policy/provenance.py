@@ -30,7 +30,9 @@ def quoted(value: Value) -> str:
 
 
 def origin(value: Value) -> str:
-    """Where an untrusted value came from, with the words around it."""
+    """Where an untrusted value came from, with the words around it. A model's own word has no source but the model."""
+    if value.how == "planner_literal":
+        return "is the planning model's own word: neither you nor a rule of yours said it"
     where = f" ({clean(value.sources[0], 60)})" if value.sources else ""
     if value.span:
         return f"comes from outside text{where}: “{clean(value.span.quote, 120)}”"

@@ -26,6 +26,7 @@ from schemas.value import Integrity, Value
 EVENT, REPLY = "wait.event", "wait.reply"
 MATCH = "match."
 REPLY_DAYS = 14
+MAX_DAYS = 3660
 OnTimeout = Literal["go_on", "fail"]
 
 
@@ -121,7 +122,7 @@ def _deadline(step: Step, given: Mapping[str, Json], now: datetime) -> tuple[dat
     until, days = given.get("until"), given.get("days", REPLY_DAYS if step.tool == REPLY else None)
     if isinstance(until, str) and not nominal.fault("DateTime", until):
         return datetime.fromisoformat(until), ""
-    if isinstance(days, int | float) and not isinstance(days, bool) and 0 < days <= 3660:
+    if isinstance(days, int | float) and not isinstance(days, bool) and 0 < days <= MAX_DAYS:
         return now + timedelta(days=days), ""
     return None, "a wait for an event needs an end: give until or days"
 

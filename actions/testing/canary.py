@@ -80,8 +80,8 @@ def _outside(v: Json, type_: str) -> Value:
 
 def step(id_: str, tool: str, args: dict[str, Json], *after: str, ask_first: bool = False) -> dict[str, Json]:
     return {
-        "tool": tool, "id": id_, "depends_on": list(after), "args": args, "when": None, "evidence": ["ev1"],
-        "ask_first": ask_first, "why": "as the goal wants",
+        "tool": tool, "id": id_, "depends_on": list(after), "args": args, "when": None, "repeat": None,
+        "evidence": ["ev1"], "ask_first": ask_first, "why": "as the goal wants",
     }  # fmt: skip
 
 

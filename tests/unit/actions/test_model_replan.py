@@ -112,7 +112,7 @@ def test_what_is_done_is_not_done_again_and_a_kept_step_keeps_its_uid() -> None:
     uids = [{s["id"]: s["uid"] for s in plan["steps"]} for plan in (offered, revised)]  # type: ignore[index,call-overload]  # JSON
     assert uids[0]["s3"] == uids[1]["s3"]
     assert world.state.plan is not None
-    assert world.state.plan.planner == "model:scripted@1"
+    assert world.state.plan.planner == "model:scripted@2"
 
 
 def test_the_model_learns_one_word_of_the_failure_and_no_outside_text() -> None:

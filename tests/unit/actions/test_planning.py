@@ -123,7 +123,7 @@ def test_a_good_answer_is_offered_as_the_plan(world: Make) -> None:
     made = world("good")
     state = made.live()
     assert state.plan is not None
-    assert (state.phase, state.plan.planner, state.plan.version) == ("offered", "model:scripted@1", 1)
+    assert (state.phase, state.plan.planner, state.plan.version) == ("offered", "model:scripted@2", 1)
     assert [s.tool for s in state.plan.steps] == ["calendar.add", "wait.until", "notify"]
     assert made.types == [
         "proposal.drafted", "proposal.planning", "model.asked", "model.answered", "proposal.offered"
@@ -162,7 +162,7 @@ def test_a_bad_plan_is_repaired_with_what_is_wrong_and_another_seed(world: Make)
     made = world("repaired")
     state = made.live()
     assert state.plan is not None
-    assert state.plan.planner == "model:scripted@1"
+    assert state.plan.planner == "model:scripted@2"
     first, second = made.scripted.requests
     assert (first["temperature"], second["temperature"]) == (0.0, 0.3)
     assert first["seed"] != second["seed"]
@@ -221,7 +221,7 @@ def test_a_rate_limit_is_waited_for(world: Make) -> None:
     made = world(in_turn([Status(429, retry_after="30"), Text(json.dumps(PLAN))]))
     state = made.live()
     assert state.plan is not None
-    assert state.plan.planner == "model:scripted@1"
+    assert state.plan.planner == "model:scripted@2"
     assert made.clock.now() == NOW + timedelta(seconds=30)
 
 
@@ -312,7 +312,7 @@ def test_a_newer_trigger_begins_anew_and_old_answers_do_not_count(world: Make) -
     asyncio.run(overtaken())
     state = made.live(first=Tick())
     assert state.plan is not None
-    assert (state.plan.planner, state.trigger.id) == ("model:scripted@1", "t2")
+    assert (state.plan.planner, state.trigger.id) == ("model:scripted@2", "t2")
 
 
 QUESTION: Json = {"slot": "office", "type": "Email", "text": "Which office is it?"}
@@ -455,7 +455,7 @@ def test_an_answer_that_is_in_the_journal_is_not_asked_for_again(world: Make) ->
     made.scripted.script = lambda body: Cut("")
     state = made.live()
     assert state.plan is not None
-    assert state.plan.planner == "model:scripted@1"
+    assert state.plan.planner == "model:scripted@2"
     assert len(made.scripted.requests) == 1
 
 
@@ -496,7 +496,7 @@ def test_a_goal_that_no_playbook_is_for_is_planned_by_the_model_in_the_persons_w
     made = world(script("good", plan))
     state = made.live(first=do(made, "Water the plants"))
     assert state.plan is not None
-    assert state.plan.planner == "model:scripted@1"
+    assert state.plan.planner == "model:scripted@2"
     assert "Goal: Water the plants" in made.scripted.requests[0]["messages"][1]["content"]
 
 
