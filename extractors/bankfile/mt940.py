@@ -26,9 +26,11 @@ _TAG = re.compile(r":(\d{2}[A-Z]?|NS):(.*)")
 _HEAD = re.compile(rb"(?:^|[\r\n:{}])\s*:(?:20|25|28C?|60[FM]|61):")
 _LINE = re.compile(
     r"(?P<value>\d{6})(?P<entry>\d{4})?\s?(?P<mark>RC|RD|EC|ED|C|D)(?P<funds>[A-Z])?(?P<minus>-)?"
-    r"(?P<amount>\d[\d.]{0,20}(?:,\d{0,6})?)(?P<type>[A-Z][A-Z0-9]{3})?(?P<rest>.*)"
+    r"(?P<amount>\d[\d.]{0,20}(?:,\d{0,6})?|,\d{1,6})(?P<type>[A-Z][A-Z0-9]{3})?(?P<rest>.*)"
 )
-_BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d[\d.]{0,20}(?:,\d{0,6})?)\s*")
+_BALANCE = re.compile(
+    r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d[\d.]{0,20}(?:,\d{0,6})?|,\d{1,6})\s*"
+)
 _FOREIGN = re.compile(r"/OCMT/([A-Z]{3})(\d[\d.]{0,20},?\d{0,6})")
 _INTERIM = re.compile(r"([A-Z]{3})[CD]?\d")
 _FIELD_CAP = 8_000

@@ -16,7 +16,8 @@ _PENDING = re.compile(
     r"|processing|in process|in bearbeitung|en attente|en cours|a venir|pendiente\w*|retenid\w*|yes|true)\b"
 )
 _DECLINED = re.compile(
-    r"\b(declined|failed|reverted|rejected|cancel\w*|void\w*|abgelehnt|abgebrochen|storniert|fehlgeschlagen"
+    r"\b(declined|denied|failed|reverted|rejected|cancel\w*|void\w*|abgelehnt|verweigert\w*|abgebrochen"
+    r"|storniert|fehlgeschlagen"
     r"|zurueckgewiesen|refus\w*|annul\w*|echou\w*|rejet\w*|rechazad\w*|cancelad\w*|anulad\w*|denegad\w*|deleted"
     r"|expired)\b"
 )

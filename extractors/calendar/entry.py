@@ -137,8 +137,7 @@ class _Reader:
         return uid if len(uid) <= UID_CAP else f"{uid[:200]}~{content_hash(uid)[:24]}"
 
     def _rank(self) -> Rank:
-        sequence = _integer(self.component.value("SEQUENCE"))
-        return Rank(sequence, self._instant("DTSTAMP"), self._instant("LAST-MODIFIED"))
+        return Rank(sequence_of(self.component), self._instant("DTSTAMP"), self._instant("LAST-MODIFIED"))
 
     def _instant(self, name: str) -> datetime:
         try:
@@ -251,8 +250,9 @@ def _wall_length(start: Moment, end: Moment | Length) -> timedelta:
     return end.span if isinstance(end, Length) else end.wall - start.wall
 
 
-def _integer(text: str) -> int:
+def sequence_of(component: Component) -> int:
+    """0 where there is none, or none that is a number."""
     try:
-        return max(-1, min(int(text[:12]), 2**31 - 1))
+        return max(-1, min(int(component.value("SEQUENCE")[:12]), 2**31 - 1))
     except ValueError:
         return 0

@@ -99,16 +99,23 @@ def _read(calendar: Component, reading: Reading, owner: Zone, title: str) -> Non
     if method in _ANSWERS:
         _reject(reading, f"{reading.source}:{calendar.line}", "answer", f"METHOD:{method} answers an invitation")
         return
-    zones = _zones(calendar, reading, owner)
+    zones, note = zones_of(calendar, owner)
+    reading.warnings += [f"{reading.source}: {note}"] if note else []
     for component in calendar.children:
         if component.name in ("VEVENT", "VTODO"):
             # without an END an entry counts only where its calendar has one: else the rest of it may be missing
             if component.whole or calendar.whole:
                 reading.has_content = True
                 _read_one(component, reading, zones, Origin(reading.source, title, method))
-        elif component.name not in _OTHERS and component.first("DTSTART"):
+        elif not _is_passed_over(component.name) and component.first("DTSTART"):
             where = f"{reading.source}:{component.line}"
             _reject(reading, where, "unknown_component", f"{component.name[:40]!r} is no kind of entry")
+
+
+def _is_passed_over(name: str) -> bool:
+    """Of private components (X-...) RFC 5545 3.6 says that whoever does not know them must ignore them; any other name
+    is more likely a misspelt entry."""
+    return name in _OTHERS or name.startswith("X-")
 
 
 def _read_one(component: Component, reading: Reading, zones: Zones, origin: Origin) -> None:
@@ -127,13 +134,14 @@ def _read_one(component: Component, reading: Reading, zones: Zones, origin: Orig
         _reject(reading, where, "bad_rule", f"{entry.broken_rule}; only its first date counts", _sample(component))
 
 
-def _zones(calendar: Component, reading: Reading, owner: Zone) -> Zones:
+def zones_of(calendar: Component, owner: Zone) -> tuple[Zones, str]:
+    """What zones mean in this calendar, and a note where it names one for its floating times that nobody knows."""
     blocks = [component for component in calendar.children if component.name == "VTIMEZONE"]
     name = calendar.value("X-WR-TIMEZONE").strip()
     declared = iana_zone(name) if name else None
-    if name and declared is None:
-        reading.warnings.append(f"{reading.source}: X-WR-TIMEZONE {name[:60]!r} is unknown: read as {owner.name}")
-    return Zones(declared or owner, blocks, is_declared=declared is not None)
+    is_unknown = bool(name) and declared is None
+    note = f"X-WR-TIMEZONE {name[:60]!r} is unknown: read as {owner.name}" if is_unknown else ""
+    return Zones(declared or owner, blocks, is_declared=declared is not None), note
 
 
 def _sample(component: Component) -> bytes:

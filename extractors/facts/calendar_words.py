@@ -29,7 +29,7 @@ _WEEKDAYS = (
     "sunday sun sonntag so dimanche dim domingo dom",
 )
 _NUMBERS = (
-    "a an one ein eine einem einen einer un une una uno",
+    "a an one ein eine einem einen einer eines un une una uno",
     "two zwei deux dos",
     "three drei trois tres",
     "four vier quatre cuatro",

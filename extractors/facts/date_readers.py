@@ -118,6 +118,12 @@ def in_days(match: re.Match[str], context: TextContext, _: DayOrder) -> DateMent
     return _at(match, day, certainty=0.85, limit=limit)
 
 
+def fortnight(match: re.Match[str], context: TextContext, _: DayOrder) -> DateMention:
+    """French counts both ends: eight days are a week's worth, fifteen are two."""
+    days = 8 if match["fortnight"].lower() == "huitaine" else 15
+    return _at(match, context.written_on + timedelta(days=days), certainty=0.85, limit=True)
+
+
 def relative_word(match: re.Match[str], context: TextContext, _: DayOrder) -> DateMention:
     return _at(match, context.written_on + timedelta(days=_RELATIVE[words.plain(match["word"])]), certainty=0.9)
 

@@ -26,7 +26,7 @@ _FREE = r"(?<![\w/.,:+-])"
 _COUNT = rf"(?P<count>{words.NUMBER})"
 _WORKING = r"(?P<working>(?:working|business|bank)\s|(?:werk|arbeits|bank(?:arbeits)?)(?=tag))?"
 _UNIT = (
-    r"(?P<unit>days?|weeks?|months?|tagen?|tage|wochen?|monaten?|monate|jours?|semaines?|mois|días?|dias?|"
+    r"(?P<unit>days?|weeks?|months?|tagen?|tage|wochen?|monaten?|monate|monats|jours?|semaines?|mois|días?|dias?|"
     r"semanas?|meses|mes)"
     r"(?![^\W\d_])(?P<worked>\s(?:ouvr(?:és?|ables?)|hábiles|laborables))?"
 )
@@ -35,8 +35,10 @@ _TODAY = (
     r"pasado mañana|mañana"
 )
 _IN = (
-    r"(?:within|in(?: the next)?|the next|net|binnen|innerhalb(?: von)?|in den nächsten|Zahlungsziel:?|"
-    r"sous|dans(?: les)?|d['’]ici|en(?: un plazo(?: máximo)? de)?|dentro de|en los próximos|plazo de)"
+    r"(?:within(?: the next| a period of)?|in(?: the next)?|the next|net|binnen|innerhalb(?: von| der nächsten)?|"
+    r"in den nächsten|Zahlungsziel:?|sous|(?:dans|sous|avec) un délai(?: maximum| maximal)? d(?:e|(?=['’]))|"
+    r"dans(?: les)?(?: prochaines?| prochains)?|d['’]ici|en(?: (?:un|el) plazo(?: máximo)? de)?|"
+    r"dentro de(?:l plazo de)?|en los próximos|plazo de)"
 )
 _ON = (
     r"(?:by|until|till|before|on|next|this|bis(?: zum)?|am|nächsten|kommenden|diesen|vor|d['’]ici(?: à)?|avant|"
@@ -88,9 +90,9 @@ RULES: tuple[Rule, ...] = (
         read.day_month,
     ),
     # 31.03.
-    _rule(rf"{_FREE}(?P<a>{_DAY})(?P<sep>\.)\s?(?P<b>0?[1-9]|1[0-2])\.(?!\s?\d)", read.numeric_no_year),
+    _rule(rf"{_FREE}{_LEAD}(?P<a>{_DAY})(?P<sep>\.)\s?(?P<b>0?[1-9]|1[0-2])\.(?!\s?\d)", read.numeric_no_year),
     # 31/03
-    _rule(rf"{_FREE}(?P<a>\d{{1,2}})(?P<sep>/)(?P<b>\d{{1,2}})(?![\d/]|[.,]\d|\s?[€$%])", read.numeric_no_year),
+    _rule(rf"{_FREE}{_LEAD}(?P<a>\d{{1,2}})(?P<sep>/)(?P<b>\d{{1,2}})(?![\d/]|[.,]\d|\s?[€$%])", read.numeric_no_year),
     # March 2026, end of March
     _rule(
         rf"{_FREE}(?<!\d\s)(?<!\d\.\s)(?P<end>{_ENDS}\s{{1,2}})?"
@@ -101,9 +103,11 @@ RULES: tuple[Rule, ...] = (
     _rule(rf"{_FREE}(?P<m>0?[1-9]|1[0-2])/(?P<y>20\d\d)(?![\d/])", read.numeric_month),
     # within 14 days, sous quinze jours
     _rule(
-        rf"\b{_IN}\s{{1,2}}{_COUNT}\s{{1,2}}{_WORKING}(?:calendar\s|kalender(?=tag))?{_UNIT}",
+        rf"\b{_IN}(?:\s{{1,2}}|['’]){_COUNT}\s{{1,2}}{_WORKING}(?:calendar\s|kalender(?=tag))?{_UNIT}",
         read.in_days,
     ),
+    # sous huitaine, sous quinzaine
+    _rule(r"\bsous (?P<fortnight>huitaine|quinzaine)\b", read.fortnight),
     # tomorrow, but neither "good morning" nor "por la mañana"
     _rule(rf"(?<!good\s)(?<!guten\s)(?<!am\s)(?<!la\s)(?<!de\s)\b(?P<word>{_TODAY})(?![^\W\d_])", read.relative_word),
     # by Friday

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html as entities
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from lxml.html import HtmlElement
@@ -14,7 +16,12 @@ _BLOCK_CAP = 200_000
 _ITEMS = 200
 _DEPTH = 12
 _WRAPPING = re.compile(r"^\s*(?:<!--|(?://|/\*)?\s*<!\[CDATA\[(?:\s*\*/)?)|(?:-->|(?://|/\*)?\s*\]\]>(?:\s*\*/)?)\s*$")
-_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+_STRING = r'("[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z))'
+_COMMENT = re.compile(_STRING + r"|<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+_TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
+"""Both match strings too, so that nothing inside of one is taken for a comment or a comma; both are linear."""
+_TIDIED_CAP = 50_000
+_TIDIED_BLOCKS = 5
 
 
 def items(tree: HtmlElement) -> tuple[list[Mapping[str, Any]], int]:
@@ -23,20 +30,36 @@ def items(tree: HtmlElement) -> tuple[list[Mapping[str, Any]], int]:
     broken = 0
     for script in tree.xpath("//script[contains(@type,'ld+json')]")[:_BLOCKS]:
         try:
-            found += _objects(_parse(script.text or ""))
+            found += _objects(_parse(script.text or "", is_tidied=broken < _TIDIED_BLOCKS))
         except (ValueError, RecursionError):
             broken += 1
     found += (_microdata(scope, 0) for scope in tree.xpath("//*[@itemscope][not(@itemprop)]")[:_BLOCKS])
     return found[:_ITEMS], broken
 
 
-def _parse(source: str) -> Any:
-    """The JSON of a block, without comment marks and with the trailing commas that templates leave forgiven."""
-    text = _WRAPPING.sub("", _WRAPPING.sub("", source[:_BLOCK_CAP])).strip().rstrip(";")
-    try:
-        return json.loads(text, strict=False)
-    except ValueError:
-        return json.loads(_TRAILING_COMMA.sub(r"\1", text), strict=False)
+def _parse(source: str, *, is_tidied: bool = True) -> Any:
+    """The JSON of a block, as it is or else without the marks of comments around it; ``is_tidied``: without whole
+    comments, trailing commas and escaped quotes too, which templates leave."""
+    text = source[:_BLOCK_CAP].strip().rstrip(";")
+    inner = _WRAPPING.sub("", _WRAPPING.sub("", text)).strip().rstrip(";")
+    for candidate in (text, inner):
+        with suppress(ValueError):
+            return json.loads(candidate, strict=False)
+    if not is_tidied or len(text) > _TIDIED_CAP:
+        raise ValueError("no JSON")
+    with suppress(ValueError):
+        return json.loads(_tidied(text), strict=False)
+    return json.loads(_tidied(entities.unescape(inner)), strict=False)
+
+
+def _tidied(text: str) -> str:
+    without_comments = _COMMENT.sub(_kept, text)
+    return _TRAILING_COMMA.sub(_kept, without_comments).strip().rstrip(";")
+
+
+def _kept(found: re.Match[str]) -> str:
+    """Only strings are a group."""
+    return found[1] or ""
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:

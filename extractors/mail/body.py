@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from extractors.facts.itip import CalendarPart
 from extractors.mail import charset, fields, html, limits, reply, transfer
 from extractors.mail.filename import bare
 from extractors.mail.flowed import unflow
@@ -35,12 +36,12 @@ class Piece:
 
 @dataclass(slots=True)
 class Body:
-    """``items``: schema.org objects. ``calendars``: text/calendar parts, decoded."""
+    """``items``: schema.org objects. ``calendars``: text/calendar parts and .ics files, decoded."""
 
     text: str = ""
     new_text: str = ""
     items: list[Mapping[str, Any]] = field(default_factory=list)
-    calendars: list[str] = field(default_factory=list)
+    calendars: list[CalendarPart] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -78,7 +79,7 @@ class _Reader:
                 return list(self._leaf(part))
 
     def _leaf(self, part: Part) -> Iterator[Piece]:
-        if part.content_type in ("text/calendar", "application/ics"):
+        if _is_calendar(part) and part.path not in self.slimmed:
             self._calendar(part)
         if self._is_text(part):
             self.texts += 1
@@ -124,9 +125,8 @@ class _Reader:
 
     def _calendar(self, part: Part) -> None:
         if len(self.body.calendars) < 5:
-            self.body.calendars.append(
-                self._decode(part, part.parameters.get("charset") or "utf-8", limits.CALENDAR_BYTES)
-            )
+            text = self._decode(part, part.parameters.get("charset") or "utf-8", limits.CALENDAR_BYTES)
+            self.body.calendars.append(CalendarPart(text, part.parameters.get("method", "")))
 
     def _decode(self, part: Part, label: str | None, cap: int) -> str:
         if not transfer.is_known(part):
@@ -164,6 +164,13 @@ class _Reader:
 
 def _name(part: Part) -> str:
     return part.disposition_parameters.get("filename") or part.parameters.get("name") or ""
+
+
+def _is_calendar(part: Part) -> bool:
+    """Some programs send the file of an invitation as nothing but bytes."""
+    if part.content_type in ("text/calendar", "application/ics"):
+        return True
+    return part.content_type == "application/octet-stream" and _name(part).lower().endswith(".ics")
 
 
 def _best(alternatives: Sequence[list[Piece]]) -> list[Piece]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from extractors.facts.itip import CalendarPart
 from extractors.mail import addresses, body, dating, limits, structure
 from extractors.mail.addresses import Mailbox
 from extractors.mail.bulk import Mailing, mailing
@@ -41,7 +42,7 @@ class Message:
     text: str
     new_text: str
     items: Sequence[Mapping[str, Any]]
-    calendars: Sequence[str]
+    calendars: Sequence[CalendarPart]
     attachments: Sequence[Attachment]
     mailing: Mailing
     content_key: str

@@ -27,6 +27,16 @@ def previewed(path: Path) -> Preview:
     return connector.preview(path, context, PreviewOptions())
 
 
+def problems(expected: dict[str, Any], summary: dict[str, Any]) -> list[str]:
+    """``items`` are what is expected of each mail of a file that holds several, in order."""
+    checks = {key: value for key, value in expected.items() if key not in {*NOTES, "items"}}
+    found = [problem for key, value in checks.items() if (problem := mismatch(key, value, summary))]
+    if "items" in expected:
+        pairs = enumerate(zip(expected["items"], summary["items"], strict=True))
+        found += [f"[{number}] {problem}" for number, (want, item) in pairs for problem in problems(want, item)]
+    return found
+
+
 def mismatch(key: str, expected: Any, summary: dict[str, Any]) -> str | None:
     """Why the summary does not hold what the case expects; None where it does."""
     name, _, relation = key.rpartition("_")
@@ -51,8 +61,7 @@ def mismatch(key: str, expected: Any, summary: dict[str, Any]) -> str | None:
 def test_a_mail_file_becomes_what_its_case_expects(path: Path) -> None:
     expected = json.loads((FOLDER / f"{path.stem}.expected.json").read_text("utf-8"))
     result = previewed(path)
-    checks = {key: value for key, value in expected.items() if key not in NOTES}
-    assert [problem for key, value in checks.items() if (problem := mismatch(key, value, dict(result.summary)))] == []
+    assert problems(expected, dict(result.summary)) == []
     assert not result.rejected
 
 

@@ -216,7 +216,9 @@ def meeting(*lines: str, method: str = "REQUEST") -> str:
     ],
 )
 def test_an_invitation_asks_something_of_the_calendar(method: str, lines: tuple[str, ...], effect: str) -> None:
-    (found,), warnings = itip.find([meeting("DTSTART:20260310T140000Z", *lines, method=method)], CONTEXT)
+    (found,), warnings = itip.find(
+        [itip.CalendarPart(meeting("DTSTART:20260310T140000Z", *lines, method=method))], CONTEXT
+    )
     assert (found.method, found.uid, found.effect) == (method, "u1", effect)
     assert warnings == []
 
@@ -232,12 +234,14 @@ def test_an_invitation_asks_something_of_the_calendar(method: str, lines: tuple[
     ],
 )
 def test_a_meeting_begins_in_its_own_zone_or_else_the_owners(start: str, starts_at: str) -> None:
-    (found,), _ = itip.find([meeting(start)], CONTEXT)
+    (found,), _ = itip.find([itip.CalendarPart(meeting(start))], CONTEXT)
     assert found.starts_at is not None
     assert found.starts_at.isoformat().startswith(starts_at)
 
 
 def test_a_part_that_is_no_calendar_is_warned_of() -> None:
-    found, warnings = itip.find(["BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:nonsense"], CONTEXT)
+    found, warnings = itip.find(
+        [itip.CalendarPart("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:nonsense")], CONTEXT
+    )
     assert found == []
     assert "calendar part" in warnings[0]
