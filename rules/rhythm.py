@@ -16,6 +16,8 @@ _MONTH = (26, 35)
 """A median gap of so many days, first and last, may be a month."""
 _MONTHS_GRACE = 2
 """Days that a monthly series may stray further in all: a pay day that moves with weekends is still one of the month."""
+_EARLY = 10
+"""Days that a monthly thing may come too early; what comes earlier still is the one of the month before, late."""
 _USUAL = 0.15
 """How far it may stray typically, as a part of the gap (and two days are always allowed)."""
 _AT_MOST = 0.3
@@ -78,7 +80,7 @@ def _position(day: date) -> int:
 
 def _next_month(day: date, usual: int) -> date:
     """The usual day of the month after the one that ``day``, early or late, belongs to."""
-    belongs = min((-1, 0, 1), key=lambda shift: abs((day - _in_month(day, usual, shift)).days))
+    belongs = max(shift for shift in (-2, -1, 0, 1) if (_in_month(day, usual, shift) - day).days <= _EARLY)
     return _in_month(day, usual, belongs + 1)
 
 
