@@ -52,7 +52,7 @@ class Client:
         found = _object(answer := await self.tell(http, url, parameters, now))
         if found is None:
             raise _later(answer, now)
-        if "error" in found:
+        if found.get("error"):  # null or empty beside a token is no error
             raise self._denial(code_word(found["error"]), answer, now)
         return found
 

@@ -35,21 +35,28 @@ def granted(
     if life is None and refresh:
         life = _ASSUMED_LIFE
     ends = _seconds(answer.get("refresh_token_expires_in"))
-    scope = answer.get("scope")
+    known = before.scope if before else tuple(asked)
     return Token(
         access_token=access,
         refresh_token=refresh,
         issued_at=now,
         expires_at=None if life is None else now + life,
-        scope=tuple(scope.split()) if isinstance(scope, str) and scope.strip() else _unsaid(asked, before),
+        scope=_scopes(answer.get("scope"), known) or known,
         granted_at=before.granted_at if before else now,
         ends_at=now + ends if ends else before.ends_at if before else None,
     )
 
 
-def _unsaid(asked: Sequence[str], before: Token | None) -> tuple[str, ...]:
-    """A provider that names no scope grants what was asked for, or what was granted before."""
-    return before.scope if before else tuple(asked)
+def _scopes(said: object, known: Sequence[str]) -> tuple[str, ...]:
+    """Empty for a provider that names no scope: it grants what was asked for, or what was granted before (RFC 6749 5.1).
+
+    A list has blanks between; some providers put commas, and some send an array. A comma may also be a part of a name,
+    as what we asked for shows.
+    """
+    texts = said if isinstance(said, list) else [said]
+    names = " ".join(text for text in texts if isinstance(text, str))
+    has_commas = any("," in name for name in known)
+    return tuple(dict.fromkeys((names if has_commas else names.replace(",", " ")).split()))
 
 
 def _text(value: object) -> str:

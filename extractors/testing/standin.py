@@ -157,8 +157,9 @@ def _handler(service: StandIn) -> type[BaseHTTPRequestHandler]:
             self.close_connection = bool(fault) or self.close_connection
             if fault == "cut":
                 return
-            self.send_response(reply.status)
-            for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
+            self.send_response_only(reply.status)
+            own = {"Date": self.date_time_string()}  # a reply may have another clock
+            for name, value in {**own, **reply.headers, "Content-Length": str(len(reply.body))}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(reply.body[: len(reply.body) // 2] if fault == "half" else reply.body)

@@ -367,8 +367,49 @@ def test_o11_the_end_of_a_bank_consent_is_told_before_and_after(tmp_path: Path) 
         asyncio.run(scenario(server))
 
 
+RENEWALS = sorted(
+    path for path in FOLDER.glob("*.json") if json.loads(path.read_text("utf-8")).get("kind") == "renewals"
+)
+ROUNDS = [(path, number) for path in RENEWALS for number in range(len(json.loads(path.read_text("utf-8"))["rounds"]))]
+
+
+@pytest.mark.parametrize(("path", "number"), ROUNDS, ids=lambda value: getattr(value, "stem", str(value)))
+def test_a_renewal_ends_as_its_case_says(path: Path, number: int, tmp_path: Path) -> None:
+    """Each round begins with the same tokens and a token endpoint of its own."""
+    case = json.loads(path.read_text("utf-8"))
+    given, expected = case["rounds"][number], json.loads(path.with_suffix(".expected.json").read_text())["rounds"][number]
+    now = datetime.fromtimestamp(case["now"], UTC)
+
+    async def played(server: TokenServer) -> dict[str, Any]:
+        stage = Stage(tmp_path, server, now, Source(given["needs"]))
+        await stage.connect(token_of({**case["token"], **given["token"]}))
+        for _ in range(given["polls"]):
+            state = await stage.poll()
+            stage.clock.advance_to(max(stage.clock.now(), state.retry_at or now))
+        account, stored = await stage.account(), await stage.stored()
+        stage.credentials.close()
+        return {
+            "state": state_word(account),
+            "reason": account.reason,
+            "told": len(stage.events("account.needs_reauth")),
+            "retry_in_s": (state.retry_at - now).total_seconds() if state.retry_at else 0,
+            "access_token": stored.access_token,
+            "refresh_token": stored.refresh_token,
+            "scope": list(stored.scope),
+            "expires_in_s": (stored.expires_at - now).total_seconds() if stored.expires_at else None,
+        }
+
+    with TokenServer(replies(given["answers"])) as server:
+        found = {**asyncio.run(played(server)), "refresh_calls": len(server.tokens_asked())}
+    assert expected.pop("reason_contains", "") in found["reason"]
+    assert expected.pop("retry_in_at_least_s", 0) <= found["retry_in_s"]
+    assert expected.pop("retry_in_at_most_s", 1e9) >= found["retry_in_s"]
+    assert {key: found[key] for key in expected} == expected
+    assert found["told"] == (found["state"] != "ok")
+
+
 def test_every_case_is_played() -> None:
-    names = {path.name[:3] for path in FOLDER.glob("*.json")}
+    names = {path.name[:3] for path in FOLDER.glob("*.json")} - {path.name[:3] for path in RENEWALS}
     played = {name[5:8] for name in globals() if name.startswith("test_o")}
     assert played == names
 
