@@ -48,7 +48,7 @@ def granted(
 
 
 def _scopes(said: object, known: Sequence[str]) -> tuple[str, ...]:
-    """Empty for a provider that names no scope: it grants what was asked for, or what was granted before (RFC 6749 5.1).
+    """Empty for a provider that names no scope: it grants what was asked for or had before (RFC 6749 5.1).
 
     A list has blanks between; some providers put commas, and some send an array. A comma may also be a part of a name,
     as what we asked for shows.
