@@ -181,6 +181,7 @@ class Moment:
             urgency=rule.model.propose.urgency,
             certainty=case.certainty,
             playbook=rule.model.propose.playbook,
+            reaches=rule.model.propose.reaches,
             deadline_at=case.deadline,
             expires_at=self._expires(rule, case),
             evidence=tuple(Evidence.model_validate(item) for item in case.evidence),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from schemas import ids
+from schemas.goal import Goal
 from schemas.kept import Kept
 from schemas.model import Instant, Json, Model
 from schemas.value import Value
@@ -136,6 +137,8 @@ class Plan(Model):
     trifecta: bool = False
     """It joins private data, text from outside and a way out: each step that leaves is confirmed by itself."""
     expires_at: Instant | None = None
+    goal: Goal | None = None
+    """What the run is for, beside its steps: without it a run that is over says nothing of more."""
 
     def digest(self) -> str:
         return _DIGESTS.of(self)
@@ -149,7 +152,8 @@ class Plan(Model):
 
 
 def _digest(plan: Plan) -> str:
-    return ids.digest(plan.model_dump(mode="json"))
+    """A plan without a goal has the digest that it had before plans knew goals."""
+    return ids.digest(plan.model_dump(mode="json", exclude={"goal"} if plan.goal is None else None))
 
 
 _DIGESTS: Kept[Plan, str] = Kept(_digest)

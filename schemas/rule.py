@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from schemas.duration import Duration
+from schemas.goal import GoalName
 from schemas.model import Json, Model
 from schemas.quiet import Schedule
 from schemas.trigger import Urgency
@@ -349,6 +350,8 @@ class Propose(Model):
     goal: str = Field(default="", max_length=500)
     urgency: Urgency = "normal"
     playbook: str | None = None
+    reaches: GoalName | None = None
+    """What must be seen for the goal to count as reached; without it the playbook says."""
 
 
 class Example(Model):

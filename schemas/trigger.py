@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from schemas.event import Trust
 from schemas.fact import Span
+from schemas.goal import GoalName
 from schemas.model import Instant, Json, Model
 from schemas.value import Value
 
@@ -94,6 +95,8 @@ class Trigger(Model):
     urgency: Urgency = "normal"
     certainty: float = Field(default=1.0, ge=0, le=1)
     playbook: str | None = None
+    reaches: GoalName | None = None
+    """What must be seen at the end, where the rule says so itself; else the playbook says."""
     deadline_at: Instant | None = None
     expires_at: Instant | None = None
     evidence: tuple[Evidence, ...] = ()

@@ -16,13 +16,14 @@ from zoneinfo import ZoneInfo
 
 from actions import nominal
 from actions.memory.recall import Recalled, by_words, recall
-from actions.planning import matching, slots
+from actions.planning import goals, matching, slots
 from actions.planning.playbook import Playbook
 from actions.planning.steps import PERSONAL, Occasion
 from actions.planning.validate import MAX_STEPS
 from actions.setup import Setup
 from actions.tools.tool import Manifest
 from schemas import clock
+from schemas.goal import Goal
 from schemas.value import Integrity, Value, least
 
 IDS = tuple(f"s{number}" for number in range(1, MAX_STEPS + 1))
@@ -87,6 +88,8 @@ class Brief:
     withheld: tuple[Withheld, ...] = field(default=())
     remembered: Recalled = field(default_factory=Recalled)
     """What fits of the owner's memory; not a word of it came from outside."""
+    aim: Goal | None = None
+    """What must be seen at the end, where the rule or its playbook names it."""
     running: Running | None = None
     givers: tuple[Manifest, ...] = ()
     """Tools whose results are there already, beside those that may be called."""
@@ -115,9 +118,11 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
     every = [m for name in setup.tools.names() if (m := setup.tools.manifest(name))]
     given_types = {value.type for value in facts.values()} | {t for m in every for t in m.returns.values()}
     manifests = [m for m in every if is_plannable(m, given_types)]
+    aim = goals.of(trigger, setup.playbooks)
+    shows = [tool for proof in aim.proofs for tool in proof.tools] if aim else []
     shown = [step.tool for playbook in playbooks[:2] for step in playbook.steps]
     usual = Counter(step.tool for playbook in setup.playbooks.values() for step in playbook.steps)
-    tools = matching.shortlist(goal, manifests, {*_ALWAYS, *shown}, usual, MAX_TOOLS)
+    tools = matching.shortlist(goal, manifests, {*_ALWAYS, *shown, *shows}, usual, MAX_TOOLS)
     told = {name: text for name, value in facts.items() if (text := _told(value, zone))}
     evidence = {f"ev{at}": found for at, found in enumerate(trigger.evidence[:MAX_EVIDENCE], 1)}
     return Brief(
@@ -134,6 +139,7 @@ def brief(occasion: Occasion, given: Mapping[str, Value], built_in: Mapping[str,
         may_ask=not given,
         withheld=tuple(withheld) + _untold(facts, told),
         remembered=_remembered(occasion, goal),
+        aim=aim,
     )
 
 

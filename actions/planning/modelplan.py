@@ -14,7 +14,7 @@ from typing import Any
 
 from actions import nominal
 from actions.nominal import Sink
-from actions.planning import asked_again, conform, planner, planschema, steps, validate
+from actions.planning import asked_again, conform, goals, planner, planschema, steps, validate
 from actions.planning.brief import Brief
 from actions.planning.playbook import GuardSpec, RepeatSpec, StepSpec
 from actions.planning.validate import Fault
@@ -55,11 +55,15 @@ def read(answer: Json, brief: Brief, setup: Setup, author: str) -> Sound | list[
     faults = faults or [*_past(plan, brief.occasion.now)]
     if not faults:
         plan = planner.judged(plan, setup)
-        faults = validate.validate(plan, brief.manifest, setup.policy) or [
-            *validate.odd(plan),
-            *asked_again.faults(plan),
-        ]
+        faults = validate.validate(plan, brief.manifest, setup.policy) or list(_misjudged(plan, brief))
     return [told(fault) for fault in faults] if faults else Sound(plan)
+
+
+def _misjudged(plan: Plan, brief: Brief) -> Iterator[Fault]:
+    """What only a model gets wrong: the author of a playbook may mean it."""
+    yield from validate.odd(plan)
+    yield from asked_again.faults(plan)
+    yield from goals.faults(plan, [manifest.name for manifest in brief.tools])
 
 
 def build(answer: Json, brief: Brief, setup: Setup) -> tuple[Step, ...] | list[Fault]:

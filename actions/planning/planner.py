@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from actions.planning import matching, slots, steps, validate
+from actions.planning import goals, matching, slots, steps, validate
 from actions.planning.habits import habits, settled
 from actions.planning.playbook import BeforeArg, Playbook, StepSpec, TextArg
 from actions.planning.steps import PERSONAL, Occasion
@@ -128,7 +128,7 @@ def _reminder(occasion: Occasion, setup: Setup, why: str) -> Plan:
     if deadline:
         values["deadline"] = Value(v=deadline.isoformat(), type="DateTime", how="rule")
     plan = _assemble(_REMINDER, "reminder", values, occasion, setup)
-    return plan.model_copy(update={"reasons": (*plan.reasons, f"only a reminder: {why}")})
+    return plan.model_copy(update={"reasons": (*plan.reasons, f"only a reminder: {why}"), "goal": None})
 
 
 _REMINDER = Playbook(
@@ -153,6 +153,7 @@ def draft(occasion: Occasion, author: str, built: tuple[Step, ...], setup: Setup
         policy=setup.policy.version,
         steps=built,
         expires_at=expiry(occasion.trigger, occasion.now),
+        goal=goals.of(occasion.trigger, setup.playbooks),
     )
 
 

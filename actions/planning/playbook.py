@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from actions.nominal import NOMINALS
 from schemas.duration import Duration
+from schemas.goal import GoalName
 from schemas.model import Model
 from schemas.plan import Cause, Op
 from schemas.value import Integrity
@@ -197,6 +198,8 @@ class Playbook(Model):
     title: str = Field(max_length=120)
     words: tuple[str, ...] = ()
     """What a person who wants this may say, beside the words of ``id`` and ``title``."""
+    reaches: GoalName | None = None
+    """What must be seen for its goal to count as reached (``actions/planning/goals.py``)."""
     slots: dict[str, Slot] = {}
     steps: tuple[StepSpec, ...] = Field(min_length=1, max_length=8)
     sha: str = ""

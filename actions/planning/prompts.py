@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from actions.planning import asked_again, planschema
+from actions.planning import asked_again, goals, planschema
 from actions.planning.ask import Message
 from actions.planning.brief import Brief
 from actions.planning.playbook import (
@@ -87,6 +87,9 @@ _EVENTS = (
 def _task(brief: Brief) -> str:
     lines = [f"Goal: {brief.goal}", f"Today: {brief.today.isoformat()}", "Facts:"]
     lines += [f"- {name}: {value.type}{_said(brief.told, name)}" for name, value in brief.facts.items()]
+    if brief.aim and (ways := goals.ways_to(brief.aim, [manifest.name for manifest in brief.tools])):
+        aim = f"Reached only when {brief.aim.says}: {brief.aim.by}. The plan holds a step that shows it: {ways}."
+        lines.insert(1, aim)
     lines += [f"Evidence: {', '.join(f'{handle} ({kind})' for handle, kind in brief.kinds.items()) or 'none'}"]
     lines += (
         ["Known of the owner:", *(f"- {line}" for line in brief.remembered.lines)] if brief.remembered.lines else []

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from actions import graph, nominal
 from actions.policy import permit
 from actions.proposal.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
-from actions.run import compensate, doubt, predicate, replan, resolve, waits
+from actions.run import compensate, doubt, predicate, proven, replan, resolve, waits
 from actions.run.move import Await, Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
 from actions.tools.tool import UNGRANTED
@@ -228,7 +228,9 @@ def _end(state: ProposalState, plan: Plan, now: datetime) -> Move:
     unseen = _unseen(state, plan)
     bad = next((s for s in plan.steps if state.steps[s.uid].phase in ("failed", "unverified")), None)
     if bad is None:
-        return record(state, "run.done", now, {"reason": "done", "says": "", "unseen": unseen})
+        says = proven.unproven(state, plan)
+        reason = "unproven" if says else "done"
+        return record(state, "run.done", now, {"reason": reason, "says": says, "unseen": unseen})
     live = state.steps[bad.uid]
     reason = "unverified" if live.phase == "unverified" else live.code
     says = f"{bad.id} ({bad.tool}): {live.message or reason}"
