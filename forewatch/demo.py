@@ -51,8 +51,10 @@ class Play:
     progress: Callable[[date, date, date], None] = lambda day, start, end: None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Played:
+    """Not shown as text: asyncio does so with what a main task returns, and a year in words takes a second."""
+
     household: Household
     setup: Setup
     score: Score
