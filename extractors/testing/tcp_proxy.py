@@ -143,6 +143,8 @@ class TcpProxy:
             except OSError:
                 client.close()
                 continue
+            for each in (client, server):  # pieces are carried as they come: none waits for word of the one before
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             line = _Line(client, server)
             with self._lock:
                 self._lines.append(line)

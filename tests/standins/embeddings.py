@@ -52,6 +52,8 @@ class Embeddings:
 @contextmanager
 def embeddings() -> Iterator[Embeddings]:
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status, said = server.answer(body) if self.path == "/v1/embeddings" else (404, b"{}")

@@ -44,6 +44,8 @@ def serving(tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     state = Server()
 
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True
+
         def do_GET(self) -> None:
             state.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
             status, headers, body = state.answers.get(self.path, (404, {}, b""))

@@ -30,6 +30,8 @@ class Feed:
         feed = self
 
         class Handler(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True
+
             def do_GET(self) -> None:
                 etag = f'"{hash(feed.body)}"'
                 status = 304 if feed.status == 200 and self.headers["If-None-Match"] == etag else feed.status
