@@ -203,6 +203,7 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
             clock,
             str(uuid.uuid4()),
             asker(model, setup, clock) if model else None,
+            house.cut,
         )
     )
     ticker = Ticker(TickerDeps(log, account_fold, cursor_fold, evaluate, act, (settings.owner,), settings.zone, clock))

@@ -58,6 +58,10 @@ class Runner(Protocol):
         """Something has happened to the run: whoever is at it looks again before it rests."""
         ...
 
+    def cut(self) -> None:
+        """Everything was stopped: give up at once what may be given up."""
+        ...
+
 
 class Asker(Protocol):
     async def advance(self, proposal: str) -> datetime | None:
@@ -68,7 +72,8 @@ class Asker(Protocol):
 @dataclass(frozen=True, slots=True)
 class ActDeps:
     """``executor`` makes the executor of one owner; ``process`` is a name that no other process has; ``asker`` makes
-    who asks a model for one owner's plans, where a model is configured."""
+    who asks a model for one owner's plans, where a model is configured. ``cut`` is called when everything is stopped:
+    it ends the calls of plugins, whoever waits for them."""
 
     log: Log
     setup: Setup
@@ -76,6 +81,7 @@ class ActDeps:
     clock: Clock
     process: str
     asker: Callable[[JournalPort, Book], Asker] | None = None
+    cut: Callable[[], None] = lambda: None
 
 
 class OwnerPort:
@@ -174,8 +180,18 @@ class ActAgent:
             state = journal.book(entry.owner).proposals.get(entry.stream)
             if state is not None and state.phase in ACTIVE:
                 self._wakes.set(Place(journal.partition, entry.owner, entry.stream), now)
+            if entry.type == "acting.stopped":
+                self._cut(journal, entry.owner)
             if is_news_for_all(entry):
+                self._asks.wake()
                 self._look_at_all(journal)
+
+    def _cut(self, journal: PartitionJournal, owner: str) -> None:
+        """The journal admits no beginning any more; what had begun before is given up here."""
+        self._asks.cut(journal.book(owner).proposals.keys())
+        if runner := self._runners.get((journal.partition, owner)):
+            runner.cut()
+        self._deps.cut()
 
     def _look_at_all(self, journal: PartitionJournal) -> None:
         now = self._deps.clock.now()
@@ -248,7 +264,7 @@ class ActAgent:
 
     def _ask(self, partition: int, journal: PartitionJournal, book: Book) -> None:
         """A model is asked beside this loop: a slow one holds no run up."""
-        if self._deps.asker is None:
+        if self._deps.asker is None or book.experience.stopped:
             return
         for state in book.planning():
             assert state.planning is not None

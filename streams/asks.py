@@ -4,7 +4,7 @@ for it. A task that ends, for whatever reason, is told of, and what it raised is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import datetime
 
@@ -44,6 +44,15 @@ class Asks:
             if task is not None and not task.cancelled():
                 task.result()
         return ended
+
+    def cut(self, proposals: Collection[str]) -> None:
+        """Give up what is under way for these, at once; they may be asked about again."""
+        for name in self._tasks.keys() & set(proposals):
+            self._tasks[name].cancel()
+
+    def wake(self) -> None:
+        """Whatever wanted to be left alone is looked at again."""
+        self._wakes.clear()
 
     async def cancel(self, partition: int | None = None) -> None:
         """Of a partition, or all; done when it returns. What they had under way counts as spent."""

@@ -75,7 +75,7 @@ class MemoryMeter:
         }
         entries = await self.port.append([Draft(STREAM, "model.asked", now, _ACTOR, "", body)])
         if not entries:
-            return Failure("over_budget")
+            return Failure("stopped")
         self.asked = entries[0].id
         return None
 

@@ -20,11 +20,11 @@ RUNGS: tuple[Rung, ...] = ("strict", "flat", "object", "text")
 
 FailureCode = Literal[
     "invalid", "truncated", "refused", "rate_limited", "denied", "rejected", "broken", "unreachable", "timed_out",
-    "cut", "endless", "over_budget",
+    "cut", "endless", "over_budget", "stopped",
 ]  # fmt: skip
 """invalid: no JSON object; truncated: the token limit cut it; denied: key or quota, a person must act; rejected: the
 server does not take such a request; broken: the server failed; cut: the stream ended early; endless: it did not end
-where the token limit said; over_budget: it was never sent."""
+where the token limit said; over_budget, stopped: it was never sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ class Meter(Protocol):
     """Reserves and settles requests, durably."""
 
     async def reserve(self, request: Request) -> Failure | None:
-        """Before anything is sent. A Failure (``over_budget``) forbids it; then nothing is sent and nothing settled."""
+        """Before anything is sent. A Failure (``over_budget``, ``stopped``) forbids it; then nothing is sent, and
+        nothing settled."""
         ...
 
     async def settle(self, request: Request, reply: Reply) -> None:

@@ -41,6 +41,8 @@ class Asker:
         """Ask until there is something to offer, or nothing to be had before some instant, which is returned. What is
         offered is for ``decide`` to say."""
         while (state := self._book.proposals.get(proposal)) is not None and state.planning is not None:
+            if self._book.experience.stopped:
+                return None
             move = next_move(state.planning, occasion(state, self._book), state.slots, self._clock.now(), self._setup)
             if isinstance(move, Later):
                 return move.until
@@ -52,7 +54,7 @@ class Asker:
     async def _ask(self, state: ProposalState, planning: str, asking: Asking) -> None:
         meter = JournalMeter(self._port, self._book, self._setup, self._clock, state.id, planning, asking.brief)
         outcome = await self._outcome(asking, meter)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, Failure) and outcome.code != "stopped":
             retry_at = outcome.retry_at.isoformat() if outcome.retry_at else None
             body: dict[str, Json] = {"planning": planning, "code": outcome.code, "status": outcome.status}
             body |= {"round": asking.round, "retry_at": retry_at}
@@ -112,7 +114,7 @@ class JournalMeter:
         }
         entries = await self.port.append([Draft(self.proposal, "model.asked", now, PLANNER, self.planning, body)])
         if not entries:
-            return Failure("over_budget")
+            return Failure("stopped")
         self.asked = entries[0].id
         return None
 

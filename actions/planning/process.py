@@ -37,7 +37,8 @@ _SAYS: Mapping[str, str] = {
     "broken": "the model's server failed", "unreachable": "the model's server could not be reached",
     "timed_out": "the model took too long", "cut": "the model's answer was cut off",
     "endless": "the model's answer did not end", "over_budget": "the model's budget is spent",
-    "late": "the model took too long", "unsound": "the model's plan was not sound", "off": "the model was switched off",
+    "late": "the model took too long", "unsound": "the model's plan was not sound",
+    "stopped": "everything was stopped", "off": "the model was switched off",
 }  # fmt: skip
 
 

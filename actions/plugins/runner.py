@@ -71,6 +71,7 @@ class Runner:
         self._on_change = on_change
         self._life: _Life | None = None
         self._is_retired = False
+        self._cut: set[asyncio.Task[None]] = set()
 
     async def call(self, tool: str, arguments: Mapping[str, Json], key: str, timeout_s: float) -> CallToolResult:
         """NotSent: it did not start. StepFailed: it may not be called, or said no. OutcomeUnknown: it may have
@@ -117,6 +118,21 @@ class Runner:
             self._life.task.cancel()
         await self._gone()
 
+    def cut(self) -> None:
+        """No further byte leaves from this moment on, and the process ends: what is under way has an unknown outcome.
+        The next call starts another one."""
+        life = self._life
+        if life is None:
+            return
+        self._life = None
+        life.stop.set()
+        if life.broker is not None:
+            life.broker.revoke()
+        if life.task is not None and not life.task.done():
+            life.task.cancel()
+            self._cut.add(life.task)
+            life.task.add_done_callback(self._cut.discard)
+
     def revoke(self) -> None:
         """No further byte leaves from this moment on, and no further call is taken."""
         self._is_retired = True
@@ -125,8 +141,9 @@ class Runner:
 
     async def _gone(self) -> None:
         task = self._life.task if self._life else None
-        if task is not None and task.get_loop() is asyncio.get_running_loop():
-            await asyncio.gather(task, return_exceptions=True)
+        tasks = [*self._cut, *([task] if task is not None else [])]
+        here = [each for each in tasks if each.get_loop() is asyncio.get_running_loop()]
+        await asyncio.gather(*here, return_exceptions=True)
 
     async def _alive(self) -> _Life:
         if self._is_retired:

@@ -46,9 +46,9 @@ def obey(book: Book, command: Command, now: datetime, setup: Setup) -> Draft:
 
 
 def admits(book: Book, drafts: Sequence[Draft]) -> bool:
-    """May these be written? No intent comes after everything was stopped, and no plan of a model to a proposal that was
-    closed or renewed while it was asked, whatever was decided just before it."""
-    stopped = book.experience.stopped and any(draft.type == "step.intent" for draft in drafts)
+    """May these be written? No intent comes after everything was stopped, and no question to a model; no plan of a
+    model to a proposal that was closed or renewed while it was asked; whatever was decided just before it."""
+    stopped = book.experience.stopped and any(draft.type in ("step.intent", "model.asked") for draft in drafts)
     return not stopped and not any(_is_outdated(book, draft) for draft in drafts)
 
 

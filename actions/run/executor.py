@@ -59,6 +59,8 @@ class Executor:
         self._clock = clock
         self._rng = rng
         self._turns: dict[str, _Turn] = {}
+        self._light: set[asyncio.Task[None]] = set()
+        """What is under way and may be given up at any time: it changes nothing."""
 
     async def advance(self, proposal: str) -> datetime | None:
         """Do all that can be done for this run now. When to look again; None: not before something happens to it.
@@ -91,7 +93,10 @@ class Executor:
                 case Rest(until):
                     await self._first(busy, news, until)
                 case _:
-                    busy[_who(move)] = asyncio.create_task(self._perform(state, move))
+                    busy[_who(move)] = task = asyncio.create_task(self._perform(state, move))
+                    if changes_nothing(move):
+                        self._light.add(task)
+                        task.add_done_callback(self._light.discard)
         return None
 
     async def _first(self, busy: dict[str, asyncio.Task[None]], news: asyncio.Event, until: datetime | None) -> None:
@@ -103,12 +108,20 @@ class Executor:
         finally:
             told.cancel()
         for uid in [uid for uid, task in busy.items() if task.done()]:
-            busy.pop(uid).result()
+            task = busy.pop(uid)
+            if not task.cancelled():
+                task.result()
 
     def poke(self, proposal: str) -> None:
         """Something has happened to the run: whoever is at it looks again before it rests."""
         if proposal in self._turns:
             self._turns[proposal].news.set()
+
+    def cut(self) -> None:
+        """Give up what a model, and whatever else only reads, is being asked: it is asked again when a run may go on.
+        A request that changes something is not called back by not listening to its answer."""
+        for task in self._light:
+            task.cancel()
 
     def _forget(self, state: ProposalState) -> None:
         if state.phase not in ACTIVE:
@@ -137,6 +150,8 @@ class Executor:
             log.exception("the replanner broke")
             way = None
         state = self._book.proposals[wanted.state.id]
+        if state.experience.stopped:  # meanwhile; it is asked again
+            return
         drafts = revise.answered(state, wanted, way, self._clock.now(), self._setup)
         if drafts:
             await self._port.append(drafts)
@@ -253,6 +268,10 @@ def _who(move: Move) -> str:
         case Send(step=step) | LookUp(step) | Verify(step) | Await(step, _):
             return step.uid
     return REPLANNING
+
+
+def changes_nothing(move: Move) -> bool:
+    return isinstance(move, Replan) or (isinstance(move, Send) and move.step.effect in UNGRANTED)
 
 
 async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -11,7 +11,7 @@ from actions.proposal.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepS
 from actions.run import compensate, doubt, predicate, proven, replan, resolve, waits
 from actions.run.move import Await, Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
-from actions.tools.tool import UNGRANTED
+from actions.tools.tool import UNGRANTED, is_foreign
 from schemas.model import Json
 from schemas.plan import Fixed, Guard, Plan, Step
 from schemas.value import Integrity, Value
@@ -31,7 +31,7 @@ def next_move(state: ProposalState, now: datetime, setup: Setup, busy: Set[str] 
         return Rest()
     wanted = replan.wanted(state, now) if setup.replanner else None
     if wanted and not busy and not replan.is_blocked(state):
-        return Replan(wanted)
+        return Rest() if state.experience.stopped else Replan(wanted)
     rests: list[datetime] = []
     ready = set() if wanted or state.revision or state.paused_at else _ready(state, state.plan)
     for step in [*graph.by_urgency(state.plan), *_crossed(state)]:
@@ -67,6 +67,8 @@ def _step(state: ProposalState, plan: Plan, step: Step, ready: set[str], now: da
     if live.phase in ("sent", "unknown") and not (step.effect_class == "pure" and state.phase != "stopping"):
         return doubt.move(state, step, live, now, setup)
     if live.phase == "returned":
+        if state.experience.stopped and is_foreign(step.tool):
+            return Rest()
         return Rest(live.retry_at) if live.retry_at and now < live.retry_at else Verify(step)
     if live.phase in FINAL or live.phase in ("asked", "gated") or state.phase == "stopping" or step.uid not in ready:
         return Rest()

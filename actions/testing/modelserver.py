@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from actions.testing.modelscript import Body, Cut, Endless, Hang, Refusal, Said, Script, Status, Text
+from actions.testing.modelscript import Body, Cut, Endless, Hang, Refusal, Script, Status, Text
 
 _CHUNK = 24
 """Characters of text in one event of the stream."""
@@ -46,7 +46,11 @@ class ModelServer:
         self.headers.append(headers)
         self.raw.append(raw)
         self.requests.append(json.loads(raw or b"{}"))
-        return await _say(self.script(self.requests[-1]), writer)
+        said = self.script(self.requests[-1])
+        if isinstance(said, Hang):
+            await reader.read()  # until the client goes away
+            return False
+        return await _say(said, writer)
 
 
 @asynccontextmanager
@@ -65,7 +69,7 @@ async def model_server(script: Script) -> AsyncIterator[ModelServer]:
             await asyncio.wait_for(listening.wait_closed(), 10)
 
 
-async def _say(said: Said, writer: asyncio.StreamWriter) -> bool:
+async def _say(said: Text | Status | Cut | Endless | Refusal, writer: asyncio.StreamWriter) -> bool:
     match said:
         case Text(text=text, finish=finish):
             await _stream(writer, [*_texts(text), _delta({}, finish), _usage(len(text)), "[DONE]"])
@@ -85,9 +89,6 @@ async def _say(said: Said, writer: asyncio.StreamWriter) -> bool:
         case Status():
             await _error(writer, said)
             return True
-        case Hang():
-            await asyncio.Event().wait()
-            return False
     assert_never(said)
 
 

@@ -22,6 +22,11 @@ UNGRANTED: frozenset[Effect] = frozenset({"read", "wait"})
 """Effects that change nothing, so no approval is spent on them."""
 
 
+def is_foreign(tool: str) -> bool:
+    """Is it somebody else's code, behind a session of its own? Such a tool is not even asked while all is stopped."""
+    return tool.startswith("mcp.")
+
+
 class Arg(Model):
     """One argument; ``sink`` None takes the role of the nominal type."""
 

@@ -66,6 +66,11 @@ class House:
             self._load()
         return self._tools
 
+    def cut(self) -> None:
+        """Ends every call that is under way, whose outcome is unknown then; the plugins stay on."""
+        for _, runner in self._runners.values():
+            runner.cut()
+
     async def close(self) -> None:
         """Ends every runner; the outcome of a call under way is unknown."""
         await asyncio.gather(*(runner.close() for _, runner in self._runners.values()), *self._ending)

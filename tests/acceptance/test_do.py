@@ -145,6 +145,27 @@ def test_a_kill_while_the_model_thinks_loses_nothing_and_is_counted(folder: Path
     assert len(server.requests) == 2
 
 
+def test_the_stop_of_everything_hangs_up_on_the_model_which_is_asked_again_when_acting_goes_on(folder: Path) -> None:
+    said: list[Said] = [Hang(), Text(PLAN)]
+
+    def in_turn(body: Body) -> Said:
+        return said.pop(0)
+
+    with model(in_turn) as server:
+        home = Home(folder, planner_url=server.base_url, planner_model="small")
+        with home.serving():
+            proposal = home.do("Water the plants")
+            until(lambda: server.requests)
+            assert home.call("stop-everything").returncode == 0
+            until(lambda: not server.writers)  # the client has closed the connection, and has opened no other one
+            assert home.json("proposals", "show", proposal)["phase"] == "drafted"
+            assert len(server.requests) == 1
+            assert home.call("resume-everything").returncode == 0
+            assert home.offered(proposal)["planner"].startswith("model:small@")
+            lost, answered = home.json("egress", "list")
+    assert (lost["outcome"], answered["outcome"], len(server.requests)) == ("unknown", "answer", 2)
+
+
 def test_a_service_stops_at_once_while_a_model_thinks(folder: Path) -> None:
     with model(lambda body: Hang()) as server:
         home = Home(folder, planner_url=server.base_url, planner_model="small")

@@ -54,6 +54,11 @@ def answer(id_: Any) -> dict[str, Any] | None:
     match WAY:
         case "hang":
             time.sleep(3_600)
+        case "hang_first":
+            called = Path(sys.argv[2]) / "called"
+            called.write_text(str(int(called.read_text()) + 1 if called.exists() else 1))
+            if called.read_text() == "1":
+                time.sleep(3_600)
         case "patient":
             while not (Path(sys.argv[2]) / "go").exists():
                 time.sleep(0.02)
