@@ -57,6 +57,11 @@ OVER = phrases(
 NOT_OURS = phrases(
     r"(?:i|we|our team|they|he|she) (?:will|shall|are going to|hope|aim|expect|plan)|(?:i|we)['’]ll|arriv(?:es|ing|al)",
     r"delivered",
+    r"(?:out of (?:the )?office|away|on (?:leave|holiday|vacation)|unavailable) (?:until|till|from|between)",
+    r"(?:and|but|or) (?:will|shall) (?:answer|reply|respond|get back|be back|return|contact|read)",
+    r"(?:abwesend|im urlaub|nicht (?:im (?:büro|haus|dienst)|erreichbar)|nicht da) bis",
+    r"bis(?: \S+){1,5} (?:abwesend|im urlaub|nicht (?:im (?:büro|haus|dienst)|erreichbar)|nicht da)",
+    r"(?:absente?|en congés?|indisponible) (?:jusqu|du)|(?:ausente|de vacaciones|fuera de la oficina) hasta",
     r"(?:will|to) (?:be )?(?:deliver(?:ed)?|arrive|ship(?:ped)?|refund(?:ed)?|reach you)|opens?|closed|ships?",
     r"shipping|delivery",
     r"wir (?:werden|melden|liefern|senden|kümmern|prüfen|erstatten)",
