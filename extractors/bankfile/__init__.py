@@ -1,4 +1,4 @@
-"""Bank files: OFX/QFX, CAMT, MT940 and CSV exports in a watched folder."""
+"""Bank files: OFX/QFX, CAMT, MT940, QIF and CSV exports in a watched folder."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from extractors.bankfile.decoding import decode, is_binary
 from extractors.bankfile.labels import labels
 from extractors.bankfile.parsed import Given, Parsed, Refuse
 from extractors.bankfile.profile import profile
-from extractors.bankfile.table import table
+from extractors.bankfile.table import Table, table
 
 
 def is_csv(head: bytes) -> bool:
@@ -25,13 +25,18 @@ def is_csv(head: bytes) -> bool:
 
 def parse(raw: bytes, where: str, given: Given) -> Parsed:
     decoded = decode(raw)
-    parsed = Parsed("csv", warnings=list(decoded.warnings))
     found = table(decoded.text)
+    parsed = parse_table(found, Parsed("csv", warnings=list(decoded.warnings)), where, given)
+    parsed.is_open = not decoded.text.endswith(("\n", "\r"))
+    parsed.is_cut = parsed.is_open and bool(found.body) and is_short(found, found.body[-1])
+    return parsed
+
+
+def parse_table(found: Table, parsed: Parsed, where: str, given: Given) -> Parsed:
+    """``parsed`` with what the table holds."""
     lines, around = lines_of(found, parsed, where)
     told = labels([*found.preamble, *around])
     known = profile(found, told, parsed, where, given)
-    parsed.is_open = not decoded.text.endswith(("\n", "\r"))
-    parsed.is_cut = parsed.is_open and bool(found.body) and is_short(found, found.body[-1])
     if known is not None:
         read_as = list(statements(lines, known, told, parsed, where))
         if any(statement.currency == UNKNOWN for statement in read_as):

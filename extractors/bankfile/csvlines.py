@@ -76,7 +76,8 @@ def _set_aside(record: Record, line: Line, found: Table, around: list[Record], p
         raise Refuse("malformed", f"more than {_MOST_AROUND} lines that are no movements: not a bank's table")
     around.append(record)
     written = line.get("booked", "date", "value")
-    if any(c.isdigit() for c in written) and scan(line.get("amount", "debit", "credit", "net")):
+    is_date = any(cell(line.get(role)) for role in ("booked", "date", "value"))  # then it is a balance of that day
+    if not is_date and any(c.isdigit() for c in written) and scan(line.get("amount", "debit", "credit", "net")):
         parsed.reject(f"{where}:{record.line}", f"not a date: {written[:40]!r}", found.delimiter.join(record.cells))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from extractors.bank.balances import turned
-from extractors.bankfile import camt, csvfile, mt940, ofx
+from extractors.bankfile import camt, csvfile, mt940, ofx, qif
 from extractors.bankfile.decoding import is_binary
 from extractors.bankfile.parsed import MAX_BYTES, Given, Parsed, Refuse
 
@@ -14,10 +14,9 @@ HEAD = 16_384
 
 _OTHERS = {
     b"PK\x03\x04": "a ZIP archive: unpack it, the statements are inside",
-    b"%PDF": "a PDF: ask the bank for CAMT, MT940, OFX or CSV instead",
+    b"%PDF": "a PDF: ask the bank for CAMT, MT940, OFX, QIF or CSV instead",
     b"\x1f\x8b": "a gzip archive: unpack it",
     b"\xd0\xcf\x11\xe0": "an old Excel file: save it as CSV",
-    b"!Type:": "a QIF file, which names neither account nor currency: ask for OFX, CAMT or CSV",
     b"{\\rtf": "a text document: ask the bank for CAMT, MT940, OFX or CSV instead",
 }
 _WEB = (b"<!doctype html", b"<html")
@@ -33,6 +32,8 @@ def parser(head: bytes) -> Parse:
     plain = head.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").replace(b"\x00", b"")
     if ofx.is_ofx(head):
         return ofx.parse
+    if qif.is_qif(head):
+        return qif.parse
     if plain.startswith(b"<"):
         return _markup(plain)
     if is_binary(head):

@@ -14,7 +14,7 @@ from extractors.bankfile import connector
 from extractors.connector import Context, PreviewOptions
 
 FOLDER = Path(__file__).parent / "bank"
-CASES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".ofx", ".qfx", ".sta", ".xml", ".csv"))
+CASES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".ofx", ".qfx", ".qif", ".sta", ".xml", ".csv"))
 CONTEXT = Context("nora", "giro", ZoneInfo("Europe/Berlin"), datetime(2026, 4, 1, tzinfo=UTC))
 
 
@@ -40,4 +40,4 @@ def test_a_bank_file_means_what_its_case_says(path: Path) -> None:
 
 
 def test_there_are_cases_of_every_format() -> None:
-    assert {path.suffix for path in CASES} >= {".ofx", ".sta", ".xml", ".csv"}
+    assert {path.suffix for path in CASES} >= {".ofx", ".qif", ".sta", ".xml", ".csv"}

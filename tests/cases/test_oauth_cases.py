@@ -377,7 +377,8 @@ ROUNDS = [(path, number) for path in RENEWALS for number in range(len(json.loads
 def test_a_renewal_ends_as_its_case_says(path: Path, number: int, tmp_path: Path) -> None:
     """Each round begins with the same tokens and a token endpoint of its own."""
     case = json.loads(path.read_text("utf-8"))
-    given, expected = case["rounds"][number], json.loads(path.with_suffix(".expected.json").read_text())["rounds"][number]
+    given = case["rounds"][number]
+    expected = json.loads(path.with_suffix(".expected.json").read_text("utf-8"))["rounds"][number]
     now = datetime.fromtimestamp(case["now"], UTC)
 
     async def played(server: TokenServer) -> dict[str, Any]:

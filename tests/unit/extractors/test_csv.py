@@ -358,7 +358,6 @@ def test_the_end_of_the_file_tells_whether_it_may_go_on() -> None:
     [
         (b"PK\x03\x04rest", "ZIP"),
         (b"%PDF-1.7", "PDF"),
-        (b"!Type:Bank\n", "QIF"),
         (b"<!DOCTYPE html><html>", "web page"),
         (b"<feed/>", "neither CAMT nor OFX"),
         (b"name,age\nx,1\n", "no row heads"),
