@@ -112,7 +112,7 @@ def test_a_goal_is_planned_by_the_model_and_the_ledger_has_each_byte(folder: Pat
         assert home.call("model", "key", stdin="sk-secret\n").returncode == 0
         with home.serving():
             card = home.offered(home.do("Water the plants"))
-            assert card["planner"] == "model:small@1"
+            assert card["planner"] == "model:small@2"
             assert card["effects"] == ["s1 tells you: Tell you: Water the plants"]
             (row,) = home.json("egress", "list")
             query = "SELECT sent_bytes, outcome, host, withheld_values FROM egress"
@@ -139,7 +139,7 @@ def test_a_kill_while_the_model_thinks_loses_nothing_and_is_counted(folder: Path
             process.send_signal(signal.SIGKILL)
             process.wait()
         with home.serving():
-            assert home.offered(proposal)["planner"] == "model:small@1"
+            assert home.offered(proposal)["planner"] == "model:small@2"
             lost, answered = home.json("egress", "list")
     assert (lost["outcome"], answered["outcome"]) == ("unknown", "answer")
     assert len(server.requests) == 2

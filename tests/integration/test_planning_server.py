@@ -93,7 +93,7 @@ def test_each_mode_ends_as_a_plan_or_as_a_reminder_that_says_why(
         assert ended.why.startswith("only a reminder: I could not plan this safely (")
         assert why in ended.why
     else:
-        assert ended.author == "model:small@1"
+        assert ended.author == "model:small@2"
     assert CANARY.encode() not in b"".join(ended.server.raw)
     asked = [entry for entry in ended.log.entries if entry.type == "model.asked"]
     sizes = [entry.body["bytes"] for entry in asked]
