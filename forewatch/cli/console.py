@@ -51,8 +51,9 @@ def say(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """One JSON document; text as it is, not as \\u escapes."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=None, default=str) + "\n")
+    """One JSON document; text as it is, not as \\u escapes, where stdout can say it."""
+    is_utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    sys.stdout.write(json.dumps(value, ensure_ascii=not is_utf8, indent=None, default=str) + "\n")
     sys.stdout.flush()
 
 

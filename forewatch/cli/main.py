@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import sys
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from forewatch.cli import (
     accounts,
@@ -26,12 +30,28 @@ from forewatch.cli import (
     service,
 )
 from forewatch.cli.console import Exit, fail, say
+from forewatch.cli.failures import in_words
 from forewatch.cli.place import use_home
 from forewatch.log import configure
 from schemas.errors import ForewatchError
 
+
+class Commands(TyperGroup):
+    """Typer takes a reader that went away for a failure, and so does Python at its end, when it flushes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:  # `forewatch events tail | head`: it has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(Exit.OK) from None
+        return found
+
+
 app = typer.Typer(
     name="forewatch",
+    cls=Commands,
     help="Watches your mail, calendar and bank, and proposes what to do before a deadline hurts.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -65,14 +85,23 @@ def options(
 
 
 def main() -> None:
-    """The entry point: our errors become one line on stderr and a documented exit code."""
+    """The entry point: our errors, and what the machine does to us, become one line and a documented exit code."""
+    speak_anywhere()
     try:
         app()
     except ForewatchError as error:
         fail(error)
-    except BrokenPipeError:  # the reader of stdout went away: `forewatch events tail | head`
-        sys.stderr.close()
-        raise SystemExit(Exit.OK) from None
+    except (OSError, sqlite3.Error) as error:
+        if (said := in_words(error)) is None:
+            raise
+        fail(said)
     except KeyboardInterrupt:
         say("interrupted")
         raise SystemExit(Exit.INTERRUPTED) from None
+
+
+def speak_anywhere() -> None:
+    """A terminal that has no such character, or a file name that is no text, is no reason to fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
