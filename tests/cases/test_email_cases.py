@@ -40,7 +40,7 @@ def problems(expected: dict[str, Any], summary: dict[str, Any]) -> list[str]:
 def mismatch(key: str, expected: Any, summary: dict[str, Any]) -> str | None:
     """Why the summary does not hold what the case expects; None where it does."""
     name, _, relation = key.rpartition("_")
-    match relation:
+    match relation or key:
         case "contains" | "contain" if name.endswith("_not"):
             text = summary[name.removesuffix("_not")]
             wrong = [part for part in expected if part in text]
@@ -50,6 +50,9 @@ def mismatch(key: str, expected: Any, summary: dict[str, Any]) -> str | None:
             wrong = [part for part in expected if not any(part in each for each in summary[name])]
         case "amounts" if name == "not":
             wrong = [value for value in expected if value in {each["value"] for each in summary["amounts"]}]
+        case "expires":
+            found = [fact["on"] for fact in summary["facts"] if fact["kind"] == "expiry"]
+            return None if found == expected else f"expires: {expected} against {found}"
         case "facts":
             wrong = [fact for fact in expected if fact not in summary["facts"]]
         case _:
