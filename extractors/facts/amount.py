@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from extractors.facts import guards
@@ -17,6 +18,11 @@ _ROLES = {
         r"previous (?:balance|amount|total)|(?:last|old) (?:balance|bill|invoice)|last (?:month|year)",
         r"saldo ?vortrag|vorherig\w* \w+|alter (?:betrag|preis)|bisher\w*|vormonat",
         r"solde (?:précédent|antérieur)|ancien \w+|saldo anterior|anterior(?:es)?",
+        # what is saved, a limit or a minimum is not to be paid either
+        r"(?:you |we )?(?:save|saved)|savings?(?! account)|(?:credit |spending |daily |overdraft )?limit",
+        r"minimum (?:order|spend|balance)(?: value)?|sie sparen|sparen sie|gespart|ersparnis|\w*limit",
+        r"(?:verfügungs|kredit)rahmen|mindest(?:bestellwert|umsatz|einlage)|économi(?:e|es|sez|sé)|plafond",
+        r"ahorr(?:a|o|as|ado)|límite|pedido mínimo|minimum de commande",
     ),
     "refund": phrases(
         r"refund(?:ed)?|credit(?:ed)?(?: note)?|cash ?back|reimburse\w*",
@@ -53,13 +59,27 @@ _ROLES = {
 }
 
 
+_ASIDE = re.compile(
+    r"(?<!\w)(?:from|starting (?:at|from)|up to|instead of|rrp|ab|bis zu|statt|anstatt|uvp|"
+    r"à partir de|dès|jusqu['’]à|au lieu de|desde|hasta|en lugar de|en vez de)\s?:?\s?$",
+    re.IGNORECASE,
+)
+"""Right before an amount: where it begins, how far it may go, or what it was before."""
+
+
 def find(passage: Passage) -> Iterator[AmountFact]:
     """In the order of the text. Offers and earlier balances are left out: nobody has to pay them."""
     for clause in passage.clauses:
         amounts = inside(clause, passage.amounts)
         if amounts and guards.PROMOTION.search(clause.text) is None:
-            found = (_fact(passage, clause, amount) for amount in amounts if amount.money.amount > 0)
+            owed = (each for each in amounts if each.money.amount > 0 and not _is_aside(clause, each))
+            found = (_fact(passage, clause, amount) for amount in owed)
             yield from (fact for fact in found if fact.role != "previous")
+
+
+def _is_aside(clause: Clause, amount: AmountMention) -> bool:
+    at = amount.start - clause.start
+    return _ASIDE.search(clause.text[max(0, at - 20) : at]) is not None
 
 
 def _fact(passage: Passage, clause: Clause, amount: AmountMention) -> AmountFact:

@@ -51,7 +51,9 @@ _COLLECTED = phrases(
 _LIMIT = re.compile(
     r"(?<!\w)(?:by|before|until|till|up to|no later than|bis(?: spätestens)?(?: zum| am)?|vor(?: dem)?|"
     r"d['’]ici(?: au| le)?|avant(?: le)?|jusqu['’](?:au|à)|pour le|antes del?|hasta el?|para el) "
-    r"(?:the |end of |den |einschließlich |close of business |COB |EOD |midnight |noon |Ende )?(?:on )?$",
+    r"(?:the |end of |den |einschließlich |close of business |COB |EOD |midnight |noon |Ende |"
+    r"next |this |coming |nächsten |kommenden )?"
+    r"(?:\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\.?|o['’]clock|Uhr|h|heures|horas),? )?(?:on |am |le |el |den )?$",
     re.IGNORECASE,
 )
 """Stands right before a date that is a last day."""

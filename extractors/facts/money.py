@@ -38,7 +38,8 @@ _AFTER = (
     rf"(?:(?:{_CODE}|{_INFORMAL})(?!\w)|{_SIGN}|zł|Kč|(?:Euros?|euros?|EURO|dollars|pounds|Franken|pesos|Fr\.)(?!\w))"
 )
 _CENTS = r"(?:[.,](?:\d{1,6}|[-–—]{1,2}))?"
-_NUMBER = rf"(?:\d{{1,3}}(?:[.,'’ ]\d{{3}}){{1,5}}{_CENTS}|\d{{1,12}}{_CENTS})(?![.,/-]?\d)"
+_INDIAN = r"\d{1,2}(?:,\d\d){1,4},\d{3}(?:\.\d{1,2})?"
+_NUMBER = rf"(?:{_INDIAN}|\d{{1,3}}(?:[.,'’ ]\d{{3}}){{1,5}}{_CENTS}|\d{{1,12}}{_CENTS})(?![.,/-]?\d)"
 _SCALE = (
     r"(?:\s?(?P<scale{n}>thousand|million|billion|Tsd\.?|Mio\.?|Mrd\.?|Millionen|millions?|millones|mil|k|"
     r"M)(?![\w]))?"
@@ -62,7 +63,8 @@ def _mentions(text: str) -> Iterator[AmountMention]:
         which = "1" if match["before"] else "2"
         currency = _currency(match["before"] or match["after"])
         try:
-            value = number(match["number" + which], currency) * _scale(match["scale" + which])
+            value = number(match["number" + which], currency)
+            value = (value * scale).normalize() if (scale := _scale(match["scale" + which])) > 1 else value
             money = Money.of(-value if match["minus" + which] else value, currency)
         except ValueError:  # more digits than money has
             continue
