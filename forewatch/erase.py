@@ -45,7 +45,18 @@ def pending(home: Path) -> list[str]:
 
 def is_begun(settings: Settings, account: str) -> bool:
     """Whether an erasure of this account was begun, here or on another machine of the same log."""
-    return account in pending(settings.home) or rewritten_for(_broker(settings)) == account
+    return account in _begun(settings)
+
+
+def begun(settings: Settings, start: str) -> str:
+    """The erasure that was begun of an event or note whose name starts so; empty where there is none. What it is about
+    may be gone from the log, and on Kafka nobody can look until it has ended."""
+    found = [target for target in _begun(settings) if target.startswith(start)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _begun(settings: Settings) -> set[str]:
+    return {*pending(settings.home), rewritten_for(_broker(settings))} - {""}
 
 
 def erase(settings: Settings, account: str, clock: Clock) -> Erased:

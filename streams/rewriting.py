@@ -48,8 +48,15 @@ class Rewriter(Protocol):
         ...
 
 
+def command_of(target: str) -> str:
+    """What a person types to begin the erasure of this account, event or note, or to go on with it."""
+    kind, _, name = target.rpartition(":")
+    commands = {"event": "events erase {}", "memory": "memory forget {} --erase"}
+    return f"forewatch {commands.get(kind, 'accounts remove {} --erase').format(name)}"
+
+
 def rewriter(broker: Broker, account: str) -> Rewriter:
-    """``account``: for whose sake; an attempt that was begun for another one must be ended first."""
+    """``account``: for whose sake (or for that of an event or note); what was begun for another must be ended first."""
     if broker.kind == "embedded":
         from streams.embedded.rewrite import EmbeddedRewriter
 
@@ -60,8 +67,8 @@ def rewriter(broker: Broker, account: str) -> Rewriter:
 
 
 def rewritten_for(broker: Broker) -> str:
-    """The account for whose sake the log is being rewritten; empty where it is not. On the embedded log it never is:
-    that takes one transaction."""
+    """For whose sake (an account, or an event or note) the log is being rewritten; empty where it is not. On the
+    embedded log it never is: that takes one transaction."""
     if broker.kind == "embedded":
         return ""
     from streams.kafka.rewrite import rewritten_for

@@ -12,7 +12,7 @@ import typer
 from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, settings, with_log
 from schemas.clock import SystemClock, start_of_day, zone
-from schemas.errors import ConfigError, NotFound
+from schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from extractors.connector import Preview
@@ -90,13 +90,14 @@ def show(event: str, as_json: AsJson = False) -> None:
 
 
 async def _find(log: Log, wanted: str) -> dict[str, Any]:
+    """NotFound also where the start of an id is that of several events."""
+    from forewatch.api import the_one
     from streams import topics
 
-    for partition in range(log.partitions(topics.EVENTS)):
-        for document in await _documents(log, {partition: 0}, partition):
-            if document["id"].startswith(wanted):
-                return document
-    raise NotFound(f"there is no event {wanted!r}", remedy="see 'forewatch events tail'")
+    partitions = range(log.partitions(topics.EVENTS))
+    every = [document for p in partitions for document in await _documents(log, {p: 0}, p)]
+    found = {document["id"]: document for document in every if document["id"].startswith(wanted)}
+    return found[the_one(wanted, list(found), "event", "forewatch events tail")]
 
 
 @app.command()
@@ -106,15 +107,20 @@ def erase(event: str) -> None:
     Needs the service to be stopped: it rewrites the log. What plans did in the world stays, and so does what the source
     itself still has.
     """
+    from forewatch.erase import begun
     from forewatch.erase import erase as erase_from_log
     from forewatch.serve import only_one
     from streams.erase import event_target
 
     chosen = settings()
     with only_one(chosen.home):
-        found = with_log(lambda log, _: _find(log, event))
-        gone = erase_from_log(chosen, event_target(found["id"]), SystemClock())
-    say(f"{found['title']}: erased, with {gone.proposals} proposals that rested on it")
+        if target := begun(chosen, event_target(event)):
+            title = "what was begun"
+        else:
+            found = with_log(lambda log, _: _find(log, event))
+            target, title = event_target(found["id"]), found["title"]
+        gone = erase_from_log(chosen, target, SystemClock())
+    say(f"{title}: erased, with {gone.proposals} proposals that rested on it")
 
 
 @app.command()

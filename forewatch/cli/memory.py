@@ -124,13 +124,15 @@ def forget(
     if not erase:
         _tell("forget", _find(memory), {}, "forgotten", as_json)
         return
+    from forewatch.erase import begun
     from forewatch.erase import erase as erase_from_log
     from forewatch.serve import only_one
     from streams.erase import note_target
 
     chosen = settings()
     with only_one(chosen.home):
-        erase_from_log(chosen, note_target(_note(memory)), SystemClock())
+        target = begun(chosen, note_target(memory)) or note_target(_note(memory))
+        erase_from_log(chosen, target, SystemClock())
     say("erased")
 
 

@@ -45,8 +45,9 @@ async def ensure_topics(broker: Broker, specs: Sequence[TopicSpec], *, is_rewrit
         found = await partition_counts(admin)
         if broker.topic(REWRITING) in found and not is_rewriting:
             raise ConfigError(
-                f"the log {broker.url} is half rewritten: the erasure of an account was begun and has not ended",
-                remedy="run 'forewatch accounts remove ID --erase' for that account again; until then nothing is lost",
+                f"the log {broker.url} is half rewritten: an erasure was begun and has not ended",
+                remedy="run the same command again ('forewatch accounts remove ID --erase', 'events erase ID' or "
+                "'memory forget ID --erase'); until then nothing is lost",
             )
         _check(broker, specs, found)
         missing = [spec for spec in specs if broker.topic(spec.name) not in found]

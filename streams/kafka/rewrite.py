@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from aiokafka import TopicPartition
 from aiokafka.admin.records_to_delete import RecordsToDelete
+from aiokafka.errors import TopicAlreadyExistsError
 
 from schemas.errors import ConfigError
 from schemas.model import Model
@@ -33,13 +34,15 @@ from streams.kafka.admin import (
 from streams.kafka.copying import Row, copying, empty_rows
 from streams.kafka.failure import told
 from streams.kafka.groups import Committed, busy, commit, committed_offsets
-from streams.rewriting import Verdict, Written
+from streams.rewriting import Verdict, Written, command_of
 from streams.topics import SPECS
 
 _KEPT_FOR_EVER = {"cleanup.policy": "delete", "retention.ms": "-1"}
 _COMPACTED = frozenset(spec.name for spec in SPECS if spec.cleanup == "compact")
 """Where only the newest record of each key counts, and no offset."""
 _PAGE = 1000
+_TAKEOVER_S = 3.0
+"""Longer than any one request of another process can be under way that has looked whose turn it is."""
 
 T = TypeVar("T")
 
@@ -58,7 +61,8 @@ class Remade(Model):
 
 
 class Plan(Model):
-    """How far a rewriting is. ``by``: the process that wrote it; of two, the one that came later goes on."""
+    """How far a rewriting is. ``by``: the process that wrote it; of two, the one that came later goes on. ``account``:
+    for whose sake, also where that is an event or a note."""
 
     account: str
     by: str
@@ -116,21 +120,52 @@ class KafkaRewriter:
 
     async def _begin(self) -> None:
         await self._nobody_is_in()
-        found = await _plan_of(self._broker, self._admin)
-        if found is None:
-            name = self._broker.topic(REWRITING)
-            count = len((await self._admin.describe_cluster())["brokers"])
-            await create_topics(self._admin, [new_topic(name, 1, min(3, count), _KEPT_FOR_EVER)])
-        elif found.account != self._plan.account:
+        if await self._is_first():
+            await self._mark()
+        else:
+            await self._take_over()
+
+    async def _is_first(self) -> bool:
+        """The broker makes the topic for one process alone."""
+        name = self._broker.topic(REWRITING)
+        if name in await partition_counts(self._admin):
+            return False
+        count = len((await self._admin.describe_cluster())["brokers"])
+        try:
+            await create_topics(self._admin, [new_topic(name, 1, min(3, count), _KEPT_FOR_EVER)], may_exist=False)
+        except TopicAlreadyExistsError as error:
+            raise ConfigError("another process begins an erasure just now", remedy="let it end") from error
+        return True
+
+    async def _take_over(self) -> None:
+        """From a process that died, or that did not: it sees the mark before its next step. What it had under way when
+        the mark was made has ended after the wait, and then counts."""
+        self._go_on_from(await self._marks())
+        await self._mark()
+        await others_end()
+        await self._is_mine()
+        self._go_on_from([mark for mark in await self._marks() if mark.by != self._plan.by])
+        await self._mark()
+
+    def _go_on_from(self, marks: Sequence[Plan]) -> None:
+        if not marks:
+            return
+        if (target := marks[-1].account) != self._plan.account:
             raise ConfigError(
-                f"the erasure of account {found.account!r} was begun on {self._broker.url} and has not ended",
-                remedy=f"run 'forewatch accounts remove {found.account} --erase' first",
+                f"the erasure of {target!r} was begun on {self._broker.url} and has not ended",
+                remedy=f"run '{command_of(target)}' first",
             )
-        await self._save(**(found.model_dump(exclude={"account", "by"}) if found else {}))
+        self._plan = marks[-1].model_copy(update={"by": self._plan.by})
+
+    async def _marks(self) -> list[Plan]:
+        return await _marks_on(self._broker, self._admin)
 
     async def _save(self, **changes: Any) -> None:
+        await self._is_mine()
         self._plan = Plan.model_validate({**self._plan.model_dump(), **changes})
+        await self._mark()
 
+    async def _mark(self) -> None:
         async def record() -> AsyncIterator[Row]:
             yield Row(0, value=encode(self._plan))
 
@@ -138,10 +173,10 @@ class KafkaRewriter:
             await copier.write(self._broker.topic(REWRITING), 0, record())
 
     async def _is_mine(self) -> None:
-        """Asked before anything is deleted."""
-        found = await _plan_of(self._broker, self._admin)
-        if found is None or found.by != self._plan.by:
-            raise ConfigError("another process goes on with this erasure", remedy="let it end")
+        """Asked before anything is deleted, and before the mark is made anew."""
+        marks = await self._marks()
+        if not marks or marks[-1].by != self._plan.by:
+            raise _taken()
 
     async def _nobody_is_in(self) -> None:
         ours = {self._broker.topic(spec.name) for spec in SPECS}
@@ -172,6 +207,7 @@ class KafkaRewriter:
     async def _stage(self, names: list[str], verdict: Verdict) -> None:
         there = await partition_counts(self._admin)
         here = [name for name in names if self._broker.topic(name) in there]
+        await self._is_mine()
         await delete_topics(self._admin, [self._staging(name) for name in here])
         topics = [await self._stage_one(name, verdict) for name in here]
         await self._nobody_is_in()
@@ -278,25 +314,31 @@ async def _newest(name: str, rows: AsyncIterator[Row], verdict: Verdict) -> Asyn
             yield row._replace(value=value)
 
 
-async def _plan_of(broker: Broker, admin: Any) -> Plan | None:
-    """None where nothing is being rewritten, or was killed before it had said for whom."""
+async def others_end() -> None:
+    """A process that has looked whose turn it is has made its request."""
+    await asyncio.sleep(_TAKEOVER_S)
+
+
+def _taken() -> ConfigError:
+    return ConfigError("another process goes on with this erasure", remedy="let it end")
+
+
+async def _marks_on(broker: Broker, admin: Any) -> list[Plan]:
+    """The oldest first. None where nothing is being rewritten, or was killed before it had said for whom."""
     topic = broker.topic(REWRITING)
     if topic not in await partition_counts(admin):
-        return None
+        return []
     async with copying(broker) as copier:
         _, (end,) = await copier.bounds(topic, 1)
-        found = None
-        async for row in copier.rows(topic, 0, end):
-            found = decode(Plan, row.value or b"")
-    return found
+        return [decode(Plan, row.value or b"") async for row in copier.rows(topic, 0, end)]
 
 
 def rewritten_for(broker: Broker) -> str:
     async def go() -> str:
         with told(broker):
             async with admin_client(broker) as admin:
-                found = await _plan_of(broker, admin)
-        return found.account if found else ""
+                marks = await _marks_on(broker, admin)
+        return marks[-1].account if marks else ""
 
     return asyncio.run(go())
 

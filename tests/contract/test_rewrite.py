@@ -17,7 +17,7 @@ from streams.broker import Broker, parse_broker
 from streams.kafka import admin, copying, groups, rewrite
 from streams.kafka.admin import admin_client, ensure_topics, own_configs
 from streams.kafka.log import open_kafka_log
-from streams.rewriting import Written, reopen, rewriter, rewritten_for
+from streams.rewriting import Rewriter, Written, reopen, rewriter, rewritten_for
 from tests.peers.kafka_records import Record, records
 
 pytestmark = pytest.mark.kafka
@@ -28,6 +28,16 @@ GONE = b"MARKER"
 @pytest.fixture
 def broker(kafka_server: str) -> Broker:
     return parse_broker(f"kafka://{kafka_server}", f"w{uuid.uuid4().hex[:10]}", PARTITIONS)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_waited_for() -> Iterator[None]:
+    async def others_end() -> None:
+        """There are none, or the test says when."""
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(rewrite, "others_end", others_end)
+        yield
 
 
 def verdict(record: Written) -> bytes | None:
@@ -148,6 +158,74 @@ def test_a_log_that_is_being_rewritten_is_open_to_nobody_else(broker: Broker) ->
     reopen(broker)
     assert rewritten_for(broker) == ""
     asyncio.run(_opened(broker))
+
+
+@pytest.mark.parametrize(
+    ("target", "command"), [("event:4711", "events erase 4711"), ("memory:4712", "memory forget 4712 --erase")]
+)
+def test_what_was_begun_for_an_event_or_a_note_says_how_to_end_it(broker: Broker, target: str, command: str) -> None:
+    asyncio.run(filled(broker))
+    with rewriter(broker, target) as found:
+        found.rewrite([topics.DEAD], verdict)
+    with pytest.raises(ConfigError, match=f"'{target}' was begun") as caught, rewriter(broker, "mail"):
+        pass
+    assert f"'forewatch {command}'" in caught.value.remedy
+
+
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_of_two_that_erase_at_once_the_older_one_stops_before_its_next_step(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, is_staged: bool
+) -> None:
+    asyncio.run(filled(broker))
+    before = asyncio.run(records(broker))
+    with rewriter(broker, "mail") as older:
+        if is_staged:
+            stage(older, monkeypatch)
+        with rewriter(broker, "mail") as younger:
+            assert younger.is_decided is is_staged
+            with pytest.raises(ConfigError, match="another process goes on"):
+                older.rewrite(EVERY, verdict)
+            younger.rewrite(EVERY, verdict)
+    reopen(broker)
+    assert asyncio.run(records(broker)) == expected(before)
+
+
+def test_a_step_that_the_older_one_was_at_does_no_harm(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had looked whose turn it was before the mark was made: it ends that step while the younger one waits."""
+    asyncio.run(filled(broker))
+    before = asyncio.run(records(broker))
+    looks = []
+    with rewriter(broker, "mail") as older, monkeypatch.context() as patched:
+        stage(older, monkeypatch, "_replace_one")
+        real = rewrite.KafkaRewriter._is_mine
+
+        async def is_mine(self: rewrite.KafkaRewriter) -> None:
+            looks.append(self is older)
+            if self is not older or looks.count(True) > 1:
+                await real(self)
+
+        async def meanwhile() -> None:
+            with pytest.raises(ConfigError, match="another process goes on"):
+                await asyncio.to_thread(older.rewrite, EVERY, verdict)
+
+        patched.setattr(rewrite.KafkaRewriter, "_is_mine", is_mine)
+        patched.setattr(rewrite, "others_end", meanwhile)
+        rewritten(broker)
+    reopen(broker)
+    assert looks.count(True) == 2, "it made its first topic anew, and no other"
+    assert asyncio.run(records(broker)) == expected(before)
+
+
+def stage(found: Rewriter, monkeypatch: pytest.MonkeyPatch, dies_before: str = "_replace") -> None:
+    """Everything is copied, and nothing deleted yet."""
+
+    async def dies(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rewrite.KafkaRewriter, dies_before, dies)
+        with pytest.raises(Killed):
+            found.rewrite(EVERY, verdict)
 
 
 async def _opened(broker: Broker) -> None:
