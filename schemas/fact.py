@@ -130,7 +130,7 @@ class ResolutionFact(_Fact):
     """
 
     kind: Literal["resolution"] = "resolution"
-    outcome: Literal["paid", "cancelled", "resolved", "delivered", "extended", "answered"]
+    outcome: Literal["paid", "cancelled", "resolved", "delivered", "extended", "answered", "received"]
     number: str | None = Field(default=None, max_length=80)
 
 

@@ -38,13 +38,15 @@ def merge(structured: Sequence[Fact], words: Sequence[Fact]) -> list[Fact]:
 
 
 def _rank(fact: Fact) -> tuple[int, float]:
-    """A deadline to act on stands before one that comes by itself, a total before a mention; else text order (sorting
-    is stable)."""
+    """A deadline to act on stands before one that comes by itself, a total before a mention, an end before a
+    receipt; else text order (sorting is stable)."""
     match fact:
         case DueFact():
             return (_LATER_DUES.index(fact.what) + 1 if fact.what in _LATER_DUES else 0, 0)
         case AmountFact():
             return ({"total": 0, "due": 1, "mention": 3}.get(fact.role, 2), 0)
+        case ResolutionFact():
+            return (int(fact.outcome == "received"), 0)
         case _:
             return (0, 0)
 

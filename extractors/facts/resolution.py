@@ -34,7 +34,8 @@ _DONE = {
         r"payment (?:was |has been )?(?:received|successful|confirmed)|status: paid|(?:invoice|bill) \S+ \(paid\)",
         r"(?:zahlung|betrag|überweisung) (?:\w+ ){0,3}(?:erhalten|eingegangen|verbucht)|zahlungseingang",
         r"zahlungsbestätigung",
-        r"(?:danke|vielen dank) für ihre (?:zahlung|überweisung)|bestätigen (?:\w+ ){0,2}den eingang",
+        r"(?:danke|vielen dank) für ihre (?:zahlung|überweisung)",
+        r"bestätigen (?:\w+ ){0,2}den eingang(?! ihre[sr] (?:\w*antrag|formular|unterlagen))",
         r"(?:reçu|merci (?:pour|de)|remercions (?:pour|de)) votre (?:paiement|règlement|virement)",
         r"paiement (?:reçu|accepté)",
         r"votre paiement nous est parvenu|confirmons la réception de",
@@ -79,6 +80,20 @@ _DONE = {
         r"(?:ha sido|se ha|hemos|han sido)(?: \w+){0,4} (?:prorrogad|renovad|ampliad)[oa]s?|hemos renovado",
         r"renovación .{2,60} (?:completada|terminada)",
     ),
+    "received": phrases(
+        r"(?:we(?:['’]ve| have)(?: now| just)? received|thank you for|thanks for|"
+        r"confirm(?:ing|s)?(?: the)? receipt of) (?:everything|"
+        r"your (?:\w+ )?(?:documents?|papers|application|form|reply|answer|signature|request))",
+        r"your (?:\w+ )?(?:documents?|papers|application|form|request) (?:has |have |was |were )(?:been )?"
+        r"(?:received|complete)|your (?:\w+ )?(?:documents|papers|application|form) (?:is|are)(?: now)? complete",
+        r"alles (?:\w+ ){0,3}(?:erhalten|bekommen|da)",
+        r"(?:unterlagen|\w*antrag|formular)(?: [\w./-]+){0,5} (?:erhalten|eingegangen|vollständig)",
+        r"(?:eingang|erhalt) (?:ihres \w*(?:antrag|formular)\w*|ihrer unterlagen)",
+        r"avons (?:bien )?reçu (?:tout|vos|votre (?:dossier|réponse|demande))",
+        r"votre (?:dossier|demande)(?: \w+){0,3} (?:reçue?|complète?)",
+        r"hemos recibido (?:todo|sus|su (?:solicitud|respuesta|documentación))",
+        r"su (?:solicitud|documentación|expediente)(?: \w+){0,4} (?:recibid[oa]|complet[oa])",
+    ),
     "resolved": _done(
         r"resolved|closed|completed|complete|fixed|returned",
         r"gelöst|erledigt|abgeschlossen|behoben|zurückgegeben|vollständig",
@@ -86,15 +101,13 @@ _DONE = {
         r"resuelt[oa]s?|cerrad[oa]s?|solucionad[oa]s?|devuelt[oa]s?|complet[oa]s",
         r"(?:case|ticket) closed|problem solved|no (?:further )?action (?:is )?(?:required|needed)",
         r"(?:there is )?nothing left to do",
-        r"we have received (?:everything|your (?:documents?|papers|application|form|reply|answer|signature))",
-        r"nichts (?:weiter|mehr) zu tun|alles (?:\w+ ){0,3}(?:erhalten|bekommen|da)",
-        r"unterlagen (?:\w+ ){0,3}(?:erhalten|eingegangen)",
-        r"n['’](?:avez|y a) plus rien à faire|avons (?:bien )?reçu (?:tout|vos|votre (?:dossier|réponse))",
+        r"nichts (?:weiter|mehr) zu tun",
+        r"n['’](?:avez|y a) plus rien à faire",
         r"no tiene que hacer nada más|tenemos todo lo necesario",
-        r"hemos recibido (?:todo|sus|su (?:solicitud|respuesta))",
     ),
 }
-"""In order: the first that a clause says is its outcome."""
+"""In order: the first that a clause says is its outcome. ``received``: what the person handed in has arrived, which
+ends what they had to do, and says nothing of what the other side will decide."""
 
 _OPEN = phrases(
     r"not|unpaid|has(?:n['’]t)|haven['’]t|cannot|can['’]t|(?:can|may|might|will|would|to|must|should) be|without",

@@ -86,7 +86,7 @@ class ResolvedMap(Model):
     """When the row says that it is over, and how it ended."""
 
     when: Expression
-    outcome: Literal["paid", "cancelled", "resolved", "delivered", "extended", "answered"] = "resolved"
+    outcome: Literal["paid", "cancelled", "resolved", "delivered", "extended", "answered", "received"] = "resolved"
 
 
 class EventMap(Model):

@@ -35,12 +35,8 @@ RULES = """\
 overrides:
   - id: document-expiring
     propose: {playbook: apply-for-renewal}
-    unless:
-      - kind: mail.received
-        where: "fact.resolution == 'extended' && party.domain == trigger.party.domain"
-        within: 30d
 """
-"""Nora applies by form; that her office has received something is not the end of the matter, so the run goes on."""
+"""Nora applies by form."""
 RECEIVED = "We have received your application {code} for the renewal of your driving licence. Please be patient."
 
 

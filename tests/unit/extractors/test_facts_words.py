@@ -186,11 +186,30 @@ def test_a_reminder_that_speaks_of_paying_is_not_a_receipt(text: str) -> None:
         ("Votre abonnement a été renouvelé.", "extended", None),
         ("Your case has been resolved.", "resolved", None),
         ("El expediente queda cerrado.", "resolved", None),
+        ("We have received your application for the renewal of your licence.", "received", None),
+        ("Your application is complete.", "received", None),
+        ("Ihre Unterlagen sind eingegangen.", "received", None),
+        ("Wir bestätigen den Eingang Ihres Antrags.", "received", None),
+        ("Nous avons bien reçu votre demande.", "received", None),
+        ("Hemos recibido su solicitud de renovación.", "received", None),
     ],
 )
 def test_what_is_over_is_a_resolution(text: str, outcome: str, number: str | None) -> None:
     found = [fact for fact in facts(text) if isinstance(fact, ResolutionFact)]
     assert [(fact.outcome, fact.number) for fact in found] == [(outcome, number)]
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("We have received your application. Your passport has been renewed.", "extended"),
+        ("Thank you, we have received everything. The matter is closed for you.", "resolved"),
+        ("Ihre Unterlagen sind eingegangen. Ihr Ausweis wurde verlängert.", "extended"),
+    ],
+)
+def test_of_a_mail_that_says_both_the_end_counts_more_than_the_receipt(text: str, outcome: str) -> None:
+    best = next(fact for fact in facts(text) if isinstance(fact, ResolutionFact))
+    assert best.outcome == outcome
 
 
 @pytest.mark.parametrize(
