@@ -66,7 +66,7 @@ def permit(state: ProposalState, step: Step, args: dict[str, Value], now: dateti
     plan, manifest = state.plan, setup.tools.manifest(step.tool)
     if plan is None or manifest is None:
         return Denied(setup.policy.judge(None, args).reasons)
-    scene = circumstances.of(state, step, args, manifest, _removed(state, plan, step, setup), now, setup.settings.zone)
+    scene = circumstances.of(state, step, args, manifest, removed(state, step, setup), now, setup.settings.zone)
     verdict = setup.policy.judge(manifest, args, scene)
     if verdict.kind == "deny":
         return Denied(verdict.reasons)
@@ -85,12 +85,14 @@ def permit(state: ProposalState, step: Step, args: dict[str, Value], now: dateti
     return _ask(state, step, args, bound_to, verdict, now)
 
 
-def _removed(state: ProposalState, plan: Plan, step: Step, setup: Setup) -> resolve.Removed:
+def removed(state: ProposalState, step: Step, setup: Setup) -> resolve.Removed:
     """What was taken out of the arguments, so that the person sees it; nothing for arguments that came from elsewhere
     (those of an earlier attempt)."""
+    assert state.plan is not None
     results = {uid: live.out for uid, live in state.steps.items() if live.phase == "ok"}
+    manifest, kept = setup.tools.manifest(step.tool), state.steps[step.uid].kept
     try:
-        return resolve.resolved(plan, step, results, setup.tools.manifest(step.tool), state.steps[step.uid].kept)[1]
+        return resolve.resolved(state.plan, step, results, manifest, kept)[1]
     except resolve.Unresolved:
         return ()
 

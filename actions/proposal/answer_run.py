@@ -11,7 +11,10 @@ from actions.policy.identifiers import canonical
 from actions.proposal.approve import expires_at
 from actions.proposal.edit import person_value
 from actions.proposal.state import ProposalState, StepState
+from actions.run.move import dumped
+from actions.run.resolve import label
 from actions.setup import Setup
+from actions.tools.tool import Foretells
 from schemas import ids
 from schemas.command import Command
 from schemas.errors import Refused
@@ -81,7 +84,7 @@ def happened(state: ProposalState, command: Command, now: datetime, setup: Setup
         "step": step.uid,
         "attempt": live.attempts,
         "happened": flag,
-        "out": _given(command, step, setup),
+        "out": _foretold(step, live, setup) | _given(command, step, setup) if flag else {},
         "channel": command.channel,
     }
     return [Draft(state.id, "human.answered", now, f"person:{command.who}", command.id, body)]
@@ -98,7 +101,16 @@ def _named(state: ProposalState, command: Command) -> tuple[Plan, Step, StepStat
     return state.plan, found, state.steps[found.uid]
 
 
-def _given(command: Command, step: Step, setup: Setup) -> Json:
+def _foretold(step: Step, live: StepState, setup: Setup) -> dict[str, Json]:
+    """What the effect must have returned, as its key and its arguments say, so that what follows can go on with it."""
+    tool = setup.tools.tool(step.tool)
+    if not isinstance(tool, Foretells):
+        return {}
+    out = tool.foretold({name: value.v for name, value in live.args.items()}, live.key)
+    return dumped(label(out, step, live.args.values(), tool.manifest))
+
+
+def _given(command: Command, step: Step, setup: Setup) -> dict[str, Json]:
     """What the person says that the effect returned (a reference number, say)."""
     out = command.args.get("out")
     manifest = setup.tools.manifest(step.tool)

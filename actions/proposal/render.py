@@ -13,12 +13,13 @@ from actions import nominal, words
 from actions.graph import critical_path, order
 from actions.plain import clean
 from actions.planning import planner
+from actions.policy import permit
 from actions.proposal.compare import shown
 from actions.proposal.state import Phase, ProposalState, Question, Reason, StepState
 from actions.run import resolve
 from actions.run.replan import is_blocked, is_open
 from actions.setup import Setup
-from actions.tools.tool import Manifest
+from actions.tools.tool import UNGRANTED, Manifest
 from schemas.event import Trust
 from schemas.model import Json
 from schemas.plan import Gate, Plan, Step, Template
@@ -180,7 +181,7 @@ def proposal(state: ProposalState, setup: Setup) -> ProposalView:
         risk=plan.risk if plan else "none",
         reasons=tuple(clean(reason, 400) for reason in plan.reasons) if plan else (),
         questions=tuple(_question(question) for question in state.questions),
-        verbs=verbs(state),
+        verbs=verbs(state, setup),
         planner=plan.planner if plan else "",
         version=state.version,
         digest=state.digest,
@@ -222,8 +223,10 @@ def _all_evidence(state: ProposalState) -> tuple[EvidenceView, ...]:
     return tuple(dict.fromkeys(_evidence(item) for trigger in (state.trigger, *others) for item in trigger.evidence))
 
 
-def verbs(state: ProposalState) -> tuple[str, ...]:
-    """The commands that can be obeyed now."""
+def verbs(state: ProposalState, setup: Setup) -> tuple[str, ...]:
+    """The commands that can be obeyed now, and would change something."""
+    steps = state.plan.steps if state.plan else ()
+    wrong = ["wrong"] * any(state.steps[s.uid].attempts and s.effect not in UNGRANTED for s in steps)
     match state.phase:
         case "offered" | "snoozed":
             return ("approve", "edit", "snooze", "reject", "never")
@@ -232,16 +235,17 @@ def verbs(state: ProposalState) -> tuple[str, ...]:
         case "expired":
             return ("approve", "reject", "never")
         case "done" | "failed" | "stopped":
-            undo = any(s.undo and state.steps[s.uid].phase == "ok" for s in state.plan.steps) if state.plan else False
-            return (*["retry"] * (state.phase == "failed"), *["abort"] * undo)
+            undo = any(step.undo and state.steps[step.uid].phase == "ok" for step in steps)
+            return (*["retry"] * (state.phase == "failed"), *["abort"] * undo, *wrong)
         case "running" | "stopping" | "undoing":
             asked = any(live.phase == "asked" for live in state.steps.values())
-            gated = any(live.gate for live in state.steps.values()) and state.phase != "stopping"
+            gates = [step for step in steps if state.steps[step.uid].gate] if state.phase != "stopping" else []
+            gated = ["confirm"] * bool(gates) + ["endorse"] * any(permit.removed(state, step, setup) for step in gates)
             halts = state.phase != "stopping"
             again = ["approve", "reject"] * (state.revision is not None)
             rest = ["edit"] * (state.phase == "running" and _may_edit(state))
             pace = ["resume" if state.paused_at else "pause"] * halts
-            return (*again, *["confirm"] * gated, *["answer"] * asked, *rest, *pace, *["stop", "abort"] * halts)
+            return (*again, *gated, *["answer"] * asked, *rest, *pace, *["stop", "abort"] * halts, *wrong)
     return ()
 
 

@@ -106,7 +106,11 @@ def _skip(state: ProposalState, step: Step, now: datetime, reason: str, says: st
 
 def _wait_for_event(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime) -> Move:
     if live.awaits is None:
-        begun = waits.begun(state, plan, step, _args(state, plan, step), now)
+        try:
+            args = resolve.resolve(plan, step, _results(state), None)
+        except resolve.Unresolved as missing:
+            return _skip(state, step, now, "missing_input", f"{missing} was never made")
+        begun = waits.begun(state, plan, step, args, now)
         if isinstance(begun, str):
             return Record((result(state, step, now, "failed", code="bad_argument", message=begun, via="engine"),))
         return Record((begun,)) if begun.body["cursor"] is not None else Await(step, begun)

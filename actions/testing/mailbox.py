@@ -80,3 +80,6 @@ class MemoryMailboxes:
     async def open(self, account: str, permission: Permission) -> AsyncIterator[Mailbox]:
         only(["home"] if permission in self.granted else [], account, permission)
         yield self.box
+
+    def address(self, account: str) -> str:
+        return self.box.address

@@ -62,6 +62,10 @@ class Mailboxes(Protocol):
         where there are several."""
         ...
 
+    def address(self, account: str) -> str:
+        """From which ``open(account, "send")`` sends, if that is known without asking anybody; else empty."""
+        ...
+
 
 KEY_HEADER = "X-Forewatch-Key"
 """Providers may give a mail a Message-ID of their own; this they leave alone."""

@@ -11,7 +11,7 @@ from typing import Any
 from actions import nominal
 from actions.plain import clean
 from actions.tools.letter import Attachment, Letter
-from actions.tools.mailbox import Mailbox, Mailboxes, bracketed, parsed
+from actions.tools.mailbox import Mailbox, Mailboxes, bracketed, message_id, parsed
 from actions.tools.tool import Arg, Args, Manifest, Receipt
 from actions.tools.tree import Tree
 from schemas.clock import Clock
@@ -98,6 +98,11 @@ class Sends:
         where = str(found["Message-ID"]).strip()
         return Receipt(what="the mail among those sent, read back", where=where, details={"to": _recipient(found)})
 
+    def foretold(self, args: Args, key: str) -> dict[str, Json]:
+        """The Message-ID that we give; of a provider that makes one of its own it is not the last word."""
+        address = self._mailboxes.address(str(args.get("account") or ""))
+        return {"to": args["to"]} | ({"message_id": message_id(key, address)} if address else {})
+
     async def letter(self, args: Args, box: Mailbox) -> Letter:
         raise NotImplementedError
 
@@ -159,7 +164,5 @@ def _recipient(mail: EmailMessage) -> str:
 
 
 def _told(copy: EmailMessage | None, to: str, key: str, box: Mailbox) -> dict[str, Json]:
-    from actions.tools.mailbox import message_id
-
     given = str(copy["Message-ID"] or "").strip() if copy is not None else ""
     return {"message_id": given or message_id(key, box.address), "to": to}

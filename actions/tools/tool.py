@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -149,6 +149,15 @@ class Tool(Protocol):
 
     async def verify(self, args: Args, key: str, result: Args) -> Receipt | None:
         """Read the world back; None when the effect is not to be seen there. Changes nothing."""
+        ...
+
+
+@runtime_checkable
+class Foretells(Protocol):
+    """A tool that knows a part of its result beforehand, such as the id that its key makes."""
+
+    def foretold(self, args: Args, key: str) -> dict[str, Json]:
+        """What ``call`` will return, as far as it follows from these. No I/O."""
         ...
 
 

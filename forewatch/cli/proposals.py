@@ -248,18 +248,21 @@ def wrong(
 @app.command()
 def answer(
     proposal: Proposal,
-    reply: Annotated[list[str], typer.Argument(help="SLOT=VALUE for what was asked, or STEP=yes|no: did it happen?")],
+    reply: Annotated[
+        list[str],
+        typer.Argument(help="SLOT=VALUE for what was asked; or STEP=yes|no: did it happen, and NAME=VALUE it gave."),
+    ],
     digest: Digest = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer what the proposal, or a step with an unknown outcome, asks."""
     pairs = dict(pair(item) for item in reply)
     questions = find_card(proposal)["unknown"]
-    ((name, value), *_) = pairs.items()
+    ((name, value), *given) = pairs.items()
     if name in questions:
         if value not in ("yes", "no"):
             raise ConfigError(f"{name}={value}: did it happen?", remedy=f"say {name}=yes or {name}=no")
-        args: dict[str, Any] = {"step": name, "happened": value == "yes", "out": {}}
+        args: dict[str, Any] = {"step": name, "happened": value == "yes", "out": dict(given)}
         _send(proposal, "answer", digest or questions[name], args, "noted", as_json)
     else:
         _send(proposal, "answer", digest, {"slots": pairs}, "noted", as_json)

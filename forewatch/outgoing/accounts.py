@@ -51,6 +51,8 @@ class Outgoing:
         self._door = door
         self.accounts: Callable[[], Iterable[AccountState]] = tuple
         self.refresh: Callable[[], Awaitable[None]] = _nothing
+        self._addresses: dict[str, str] = {}
+        """By account, since its mailbox was open."""
 
     def offers(self, manifest: Manifest) -> bool:
         """Whether some account gives each scope that the tool needs."""
@@ -68,7 +70,17 @@ class Outgoing:
         """A ``Mailboxes.open``."""
         chosen = await self.chosen("mail", account, permission)
         async with self._enter(chosen, True) as access, mailbox(chosen, access, self._clock.now, self._door) as box:
+            self._addresses[chosen.id] = box.address
             yield box
+
+    def address(self, account: str) -> str:
+        """A ``Mailboxes.address``."""
+        there = self._that_give("mail", "send")
+        try:
+            chosen = there[only(there, account, "send")]
+            return self._addresses.get(chosen.id) or _own_address(chosen)
+        except (AuthError, StepFailed):
+            return ""
 
     @asynccontextmanager
     async def agenda(self, account: str) -> AsyncIterator[Agenda]:
@@ -92,6 +104,16 @@ class Outgoing:
 
     def enter(self, account: AccountState) -> AbstractAsyncContextManager[Access]:
         return self._enter(account, True)
+
+
+def _own_address(account: AccountState) -> str:
+    """Of the settings, where they have it."""
+    if account.connector != "imap":
+        return str(next(iter(account.config.get("addresses") or ()), ""))
+    from extractors.imap.config import ImapConfig
+    from forewatch.outgoing.imap import address_of
+
+    return address_of(settings_of(ImapConfig, account))
 
 
 async def _nothing() -> None:

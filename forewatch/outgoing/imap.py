@@ -27,6 +27,11 @@ T = TypeVar("T")
 _FLAGS = {"seen": SEEN, "flagged": "\\Flagged", "answered": "\\Answered"}
 
 
+def address_of(config: ImapConfig) -> str:
+    """From which the account sends."""
+    return next(iter(config.owners), config.username)
+
+
 class ImapMailbox:
     """Logs in when it is first needed; close it."""
 
@@ -39,7 +44,7 @@ class ImapMailbox:
 
     @property
     def address(self) -> str:
-        return next(iter(self._config.owners), self._config.username)
+        return address_of(self._config)
 
     def close(self) -> None:
         if self._session is not None:

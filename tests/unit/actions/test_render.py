@@ -82,14 +82,14 @@ def test_a_gate_shows_the_exact_values_and_the_digest_to_confirm() -> None:
 
 def test_a_finished_step_shows_its_receipt() -> None:
     last = views()[-1]
-    assert (last.phase, last.verbs) == ("done", ())
+    assert (last.phase, last.verbs) == ("done", ("wrong",))
     assert last.steps[0].receipt.startswith("seen in the ledger: ")
 
 
 def test_an_unknown_outcome_shows_the_question_and_its_digest() -> None:
     house = Household("at_most_once", "small", {"bank.pay": ("lost",)})
     asked = next(view for view in views(house=house) if view.steps[0].asks)
-    assert asked.verbs == ("answer", "pause", "stop", "abort")
+    assert asked.verbs == ("answer", "pause", "stop", "abort", "wrong")
     assert asked.steps[0].asks.endswith("and got no clear answer: Pay 82.50 EUR to Acme. Did it happen?")
 
 
