@@ -109,7 +109,8 @@ class Outgoing:
 def _own_address(account: AccountState) -> str:
     """Of the settings, where they have it."""
     if account.connector != "imap":
-        return str(next(iter(account.config.get("addresses") or ()), ""))
+        told = account.config.get("addresses")
+        return str(told[0]) if isinstance(told, list) and told else ""
     from extractors.imap.config import ImapConfig
     from forewatch.outgoing.imap import address_of
 
