@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from pydantic_core import to_json
+
 from schemas import ids
 from schemas.journal import GENESIS, EntryType, JournalEntry
 from schemas.model import Json
@@ -64,17 +66,18 @@ def seal(drafts: Sequence[Draft], *, owner: str, epoch: int, tip: Callable[[str]
 
 def _entry(draft: Draft, owner: str, epoch: int, tip: Tip) -> JournalEntry:
     seq = tip.seq + 1
-    entry = JournalEntry(
-        id=ids.entry_id(draft.stream, seq),
-        owner=owner,
-        stream=draft.stream,
-        seq=seq,
-        epoch=epoch,
-        type=draft.type,
-        at=draft.at,
-        actor=draft.actor,
-        cause=draft.cause,
-        body=draft.body,
-        prev_hash=tip.hash,
-    )
+    told = {
+        "id": ids.entry_id(draft.stream, seq),
+        "owner": owner,
+        "stream": draft.stream,
+        "seq": seq,
+        "epoch": epoch,
+        "type": draft.type,
+        "at": draft.at,
+        "actor": draft.actor,
+        "cause": draft.cause,
+        "body": draft.body,
+        "prev_hash": tip.hash,
+    }
+    entry = JournalEntry.model_validate_json(to_json(told))  # as the log will give it back; faster than the objects
     return entry.model_copy(update={"hash": entry.computed_hash()})

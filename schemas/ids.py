@@ -5,14 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-_NAMESPACE = uuid.UUID("6f0f3c1e-6a4c-5b5e-9d0a-f03e3a7c4b11")
+_NAMESPACE = uuid.UUID("6f0f3c1e-6a4c-5b5e-9d0a-f03e3a7c4b11").bytes
 _SEPARATOR = "\x1f"  # cannot be typed by accident, so ("a", "bc") and ("ab", "c") differ
 
 
 def _uuid(*parts: str) -> str:
-    return str(uuid.uuid5(_NAMESPACE, _SEPARATOR.join(parts)))
+    """``uuid.uuid5`` of the joined parts, written out: every entry of the journal has one, at a third of the time."""
+    name = _NAMESPACE + _SEPARATOR.join(parts).encode()
+    raw = bytearray(hashlib.sha1(name, usedforsecurity=False).digest()[:16])
+    raw[6] = raw[6] & 0x0F | 0x50  # version 5
+    raw[8] = raw[8] & 0x3F | 0x80  # of RFC 9562
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def record_id(account: str, native_id: str, version: str) -> str:
@@ -79,5 +87,25 @@ def content_hash(*parts: bytes | str) -> str:
 
 def digest(value: Any) -> str:
     """sha256 of the canonical JSON (sorted keys, no spaces) of a JSON-able value."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode()).hexdigest()
+
+
+def digest_of_json(text: bytes) -> str:
+    """The ``digest`` of the value that this JSON tells, many times as fast: what is hashed is the same to the byte."""
+    read, write = _canonical_json()
+    try:
+        return hashlib.sha256(write(read(text))).hexdigest()
+    except OverflowError:  # an integer beyond 64 bits
+        return digest(json.loads(text))
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+@cache
+def _canonical_json() -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
+    """Python and msgspec write some floats differently (1e+16, 1e16), so each goes through as Python writes it."""
+    import msgspec
+
+    as_python = lambda text: msgspec.Raw(repr(float(text)).encode())  # noqa: E731
+    return msgspec.json.Decoder(float_hook=as_python).decode, msgspec.json.Encoder(order="sorted").encode

@@ -57,4 +57,4 @@ class JournalEntry(Model):
 
     def computed_hash(self) -> str:
         """sha256 over every other field, ``prev_hash`` included."""
-        return ids.digest(self.model_dump(mode="json", exclude={"hash"}))
+        return ids.digest_of_json(self.__pydantic_serializer__.to_json(self, exclude={"hash"}))

@@ -153,7 +153,8 @@ class Plan(Model):
 
 def _digest(plan: Plan) -> str:
     """A plan without a goal has the digest that it had before plans knew goals."""
-    return ids.digest(plan.model_dump(mode="json", exclude={"goal"} if plan.goal is None else None))
+    without = {"goal"} if plan.goal is None else None
+    return ids.digest_of_json(plan.__pydantic_serializer__.to_json(plan, exclude=without))
 
 
 _DIGESTS: Kept[Plan, str] = Kept(_digest)

@@ -38,9 +38,10 @@ from streams.asks import Asks
 from streams.codec import decode, encode
 from streams.deadletter import dead_letter
 from streams.feed import EventFeed
+from streams.hearing import unheard
 from streams.journal import PartitionJournal
 from streams.wakes import Place, Wakes
-from streams.work import Batch, Log, Output, Result, read_entries
+from streams.work import Batch, Log, Output, Result
 
 log = structlog.get_logger(__name__)
 
@@ -128,12 +129,8 @@ class ActAgent:
     async def _hear_first(self, journal: PartitionJournal, partition: int) -> None:
         """What a person said for everything while nobody was here holds before any run goes on. When these commands
         come again in their turn, they find that they have led to an entry."""
-        async for entry in read_entries(self._deps.log, topics.COMMANDS, partition):
-            try:
-                said = parse(topics.COMMANDS, entry.value) if entry.value is not None else None
-            except PoisonError:
-                continue
-            if isinstance(said, Command) and said.proposal == STREAM and not journal.book(said.owner).has_seen(said.id):
+        async for said in unheard(self._deps.log, partition, journal.has_seen):
+            if said.proposal == STREAM:
                 await self._decide(journal, said.owner, said)
 
     async def revoked(self, partition: int) -> None:
@@ -247,7 +244,7 @@ class ActAgent:
         for partition, journal in list(self._journals.items()):
             for owner, book in list(journal.books.items()):
                 due = next_tick(book)
-                if (due is not None and due <= now) or not asked.isdisjoint(book.proposals):
+                if (due is not None and due <= now) or any(name in book.proposals for name in asked):
                     await self._decide(journal, owner, Tick())
                     moved = True
                 self._ask(partition, journal, book)

@@ -125,6 +125,10 @@ class PartitionJournal:
         """What this trigger or command has led to, if that was among the newest entries."""
         return [entry for entry in self._newest if entry.cause == cause]
 
+    def has_seen(self, owner: str, cause: str) -> bool:
+        """Has this trigger or command of the owner's led to an entry already?"""
+        return owner in self.books and self.books[owner].has_seen(cause)
+
     async def position(self) -> int:
         """Where the events of this partition end now."""
         return await self._log.end(topics.EVENTS, self._partition)
@@ -144,7 +148,7 @@ class PartitionJournal:
         self._asked.append(asked)
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
-        return await asyncio.shield(asked.answer)
+        return await asked.answer
 
     async def _write_all(self) -> None:
         while self._asked:
@@ -178,7 +182,8 @@ class PartitionJournal:
         if written:
             await self._write(written)
         for asked, entries in zip(group, answers, strict=True):
-            asked.answer.set_result(entries)
+            if not asked.answer.done():  # else whoever asked was cancelled
+                asked.answer.set_result(entries)
 
     async def _write(self, entries: Sequence[JournalEntry]) -> None:
         """What goes beside comes first: written twice it is recognised by its id, and it must not be left out."""

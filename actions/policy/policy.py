@@ -18,6 +18,7 @@ from actions.policy.rules import LEAVES, Case, Limits, findings
 from actions.run.resolve import foreseen
 from actions.tools.tool import UNGRANTED, Manifest
 from schemas import ids
+from schemas.kept import Kept
 from schemas.plan import Effect, Gate, Plan
 from schemas.value import Integrity, Value
 
@@ -48,7 +49,7 @@ class Policy:
 
     @property
     def version(self) -> str:
-        return f"{self.revision}-{ids.digest([str(self.large_amount), str(self.limits)])[:8]}"
+        return _VERSIONS.of(self)
 
     def judge(
         self, manifest: Manifest | None, args: Mapping[str, Value], scene: Circumstances = NOTHING_KNOWN
@@ -101,3 +102,10 @@ def is_trifecta(plan: Plan, manifests: Callable[[str], Manifest | None]) -> bool
     outside = any(is_outside(value) for value in values) or any(m.integrity_out == Integrity.UNTRUSTED for m in reads)
     leaves = any(m.effect in LEAVES or m.permissions.get("hosts") for _, m in known)
     return private and outside and leaves
+
+
+def _version(policy: Policy) -> str:
+    return f"{policy.revision}-{ids.digest([str(policy.large_amount), str(policy.limits)])[:8]}"
+
+
+_VERSIONS: Kept[Policy, str] = Kept(_version)

@@ -39,6 +39,7 @@ class Book:
         self._places: dict[str, int] = {}
         self._open: dict[str, None] = {}
         self._active: dict[str, None] = {}
+        self._planning: dict[str, None] = {}
         self._useful: Counter[str] = Counter()
         self._useless: Counter[str] = Counter()
         self._tips: dict[str, Tip] = {}
@@ -101,7 +102,7 @@ class Book:
 
     def planning(self) -> Iterator[ProposalState]:
         """Proposals that a model is asked about."""
-        return (p for p in self.proposals.values() if p.planning is not None)
+        return iter([self.proposals[name] for name in self._planning])
 
     def active(self) -> Iterator[ProposalState]:
         """Runs that the executor has work with; after a restart, advance each of them."""
@@ -121,10 +122,15 @@ class Book:
             self._index(state, entry)
 
     def _sort(self, state: ProposalState) -> None:
-        """Thousands of runs may wait: who asks for the open or the active ones must not look at all."""
+        """Thousands of runs may wait: who asks for the open, the active or the planned ones must not look at all."""
         self._places.setdefault(state.id, len(self._places))
-        for phases, names in ((OPEN, self._open), (ACTIVE, self._active)):
-            if state.phase in phases:
+        belongs = (
+            (self._open, state.phase in OPEN),
+            (self._active, state.phase in ACTIVE),
+            (self._planning, state.planning is not None),
+        )
+        for names, is_one in belongs:
+            if is_one:
                 names[state.id] = None
             else:
                 names.pop(state.id, None)

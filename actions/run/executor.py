@@ -7,6 +7,7 @@ the old one died. It never waits: ``advance`` returns when to look again.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from actions.journal import Draft, JournalPort
 from actions.plain import clean
 from actions.policy import permit
 from actions.proposal.book import Book
-from actions.proposal.state import ACTIVE, ProposalState, StepState
+from actions.proposal.state import ProposalState, StepState
 from actions.run import backoff, revise, waits
 from actions.run.attempt import Answer, attempt, schema_fault
 from actions.run.move import EXECUTOR, Await, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
@@ -44,11 +45,15 @@ _PATIENCE = Retry(max=CHECKS, base_s=2.0, cap_s=60.0)
 
 
 class _Turn:
-    """Whose turn it is with one run: one caller at a time; ``news`` wakes the one that waits for a call to end."""
+    """Whose turn it is with one run: one caller at a time; ``news`` wakes the one that waits for a call to end.
+
+    It is there as long as anybody is at the run: one that waits holds nothing.
+    """
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.news = asyncio.Event()
+        self.callers = 0
 
 
 class Executor:
@@ -69,48 +74,50 @@ class Executor:
         finds little to do). Commands may reach the book between any two of its appends; the next move is always
         decided on the newest state. Cancelled, it cancels what is under way: the journal tells of it like of a crash.
         """
-        turn = self._turns.setdefault(proposal, _Turn())
+        turn = self._turns.get(proposal) or self._turns.setdefault(proposal, _Turn())
         turn.news.set()
-        async with turn.lock:
-            busy: dict[str, asyncio.Task[None]] = {}
-            try:
-                return await self._go_on(proposal, busy, turn.news)
-            finally:
-                await _cancelled(busy.values())
+        turn.callers += 1
+        try:
+            async with turn.lock:
+                return await self._take_turn(proposal, turn.news)
+        finally:
+            turn.callers -= 1
+            if not turn.callers:
+                del self._turns[proposal]
+
+    async def _take_turn(self, proposal: str, news: asyncio.Event) -> datetime | None:
+        busy: dict[str, asyncio.Task[None]] = {}
+        try:
+            return await self._go_on(proposal, busy, news)
+        finally:
+            await _cancelled(busy.values())
 
     async def _go_on(self, proposal: str, busy: dict[str, asyncio.Task[None]], news: asyncio.Event) -> datetime | None:
         while (state := self._book.proposals.get(proposal)) is not None:
             news.clear()
+            _reap(busy)  # what ends from here on is news
             move = next_move(state, self._clock.now(), self._setup, busy.keys())
             match move:
                 case Record(drafts):
                     await self._port.append(drafts)
-                case Rest(until) if not busy and not news.is_set():
-                    self._forget(state)
+                case Rest(until) if not busy:
                     return until
-                case Rest(_) if not busy:
-                    continue
                 case Rest(until):
-                    await self._first(busy, news, until)
+                    await self._heard(news, until)
                 case _:
                     busy[_who(move)] = task = asyncio.create_task(self._perform(state, move))
+                    task.add_done_callback(lambda _: news.set())
                     if changes_nothing(move):
                         self._light.add(task)
                         task.add_done_callback(self._light.discard)
         return None
 
-    async def _first(self, busy: dict[str, asyncio.Task[None]], news: asyncio.Event, until: datetime | None) -> None:
+    async def _heard(self, news: asyncio.Event, until: datetime | None) -> None:
         """Until a call has ended, somebody has said something, or a timer is due beside them."""
-        told = asyncio.create_task(news.wait())
         pause = None if until is None else max(0.0, (until - self._clock.now()).total_seconds())
-        try:
-            await asyncio.wait([*busy.values(), told], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            told.cancel()
-        for uid in [uid for uid, task in busy.items() if task.done()]:
-            task = busy.pop(uid)
-            if not task.cancelled():
-                task.result()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await news.wait()
 
     def poke(self, proposal: str) -> None:
         """Something has happened to the run: whoever is at it looks again before it rests."""
@@ -122,10 +129,6 @@ class Executor:
         A request that changes something is not called back by not listening to its answer."""
         for task in self._light:
             task.cancel()
-
-    def _forget(self, state: ProposalState) -> None:
-        if state.phase not in ACTIVE:
-            self._turns.pop(state.id, None)
 
     async def _perform(self, state: ProposalState, move: Move) -> None:
         match move:
@@ -272,6 +275,14 @@ def _who(move: Move) -> str:
 
 def changes_nothing(move: Move) -> bool:
     return isinstance(move, Replan) or (isinstance(move, Send) and move.step.effect in UNGRANTED)
+
+
+def _reap(busy: dict[str, asyncio.Task[None]]) -> None:
+    """Those that have ended are not under way any more; what one of them raised is raised here."""
+    for uid in [uid for uid, task in busy.items() if task.done()]:
+        task = busy.pop(uid)
+        if not task.cancelled():
+            task.result()
 
 
 async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:

@@ -44,8 +44,7 @@ class Notify:
         self._clock = clock
 
     async def call(self, args: Args, key: str) -> dict[str, Json]:
-        if await self.look_up(args, key) is None:
-            await asyncio.to_thread(self._outbox.create, f"{key}.json", self._notice(args, key))
+        await asyncio.to_thread(self._put, args, key)
         return {"notice": key}
 
     async def look_up(self, args: Args, key: str) -> dict[str, Json] | None:
@@ -56,6 +55,10 @@ class Notify:
         if found is None or found.get("text") != _text(args):
             return None
         return Receipt(what="in the outbox", where=f"{key}.json", details={"at": str(found["at"])})
+
+    def _put(self, args: Args, key: str) -> None:
+        if self._find(key) is None:
+            self._outbox.create(f"{key}.json", self._notice(args, key))
 
     def _notice(self, args: Args, key: str) -> bytes:
         notice = {"key": key, "text": _text(args), "at": self._clock.now().isoformat()}

@@ -23,6 +23,13 @@ from schemas.plan import Fixed, Guard, Plan, Step
 from schemas.trigger import Retraction
 from schemas.value import Value
 
+BESIDE: list[dict[str, object]] = [
+    {"id": "s1", "tool": "bank.invoice", "args": {"payee": {"slot": "payee"}}},
+    {"id": "s2", "tool": "wait.until", "args": {"until": "2025-03-05T09:00:00+00:00"}, "after": ["s1"]},
+    {"id": "s3", "tool": "bank.invoice", "args": {"payee": {"slot": "payee"}}},
+]
+"""A question with a wait after it, and a question beside the two."""
+
 
 class Run:
     """One approved run, advanced by hand."""
@@ -506,6 +513,39 @@ class TestOrder:
 
         done = run(story, small(effect_class="reconcile"))
         assert (len(done.house.tools["bank.pay"].calls), done.state.phase) == (1, "done")
+
+    def test_a_call_that_ends_while_something_else_is_written_is_not_waited_for_any_more(self) -> None:
+        """The result of s3 is written while the executor writes that the wait beside it has begun."""
+        house = Household("keyed", "small", steps=BESIDE)
+        journal = house.log.open(OWNER)
+        began, ended = asyncio.Event(), asyncio.Event()
+
+        def third() -> str:
+            return journal.book.proposals[house.proposal].step("s3").uid
+
+        class Crossing(MemoryJournal):
+            async def append(self, drafts):  # type: ignore[no-untyped-def]  # the port's own signature
+                is_result = drafts[0].type == "step.result" and drafts[0].body["step"] == third()
+                if is_result:
+                    await began.wait()
+                if drafts[0].type == "wait.started":
+                    began.set()
+                    await ended.wait()
+                    await asyncio.sleep(0)  # the call's task ends
+                sealed = await super().append(drafts)
+                if is_result:
+                    ended.set()
+                return sealed
+
+        async def story() -> None:
+            crossing = Crossing(house.log, journal.book, house.log.epoch)
+            await house.say(crossing, trigger())
+            state = journal.book.proposals[house.proposal]
+            await house.say(crossing, house.command("approve", digest=state.digest))
+            await asyncio.wait_for(plain_executor(crossing, house.setup, house.clock).advance(house.proposal), 60)
+            assert [state.step(name).phase for name in ("s1", "s2", "s3")] == ["ok", "waiting", "ok"]
+
+        asyncio.run(story())
 
     def test_an_unknown_proposal_has_nothing_to_do(self) -> None:
         async def story(run: Run) -> None:

@@ -1,9 +1,13 @@
+import hashlib
+import json
+import uuid
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_core import to_json
 
 from schemas import clock, ids
 from schemas.errors import ConfigError, Location, RuleError
@@ -27,6 +31,32 @@ def test_ids_never_change_between_releases() -> None:
 
 def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
     assert ids.digest({"a": 1, "b": [2]}) == ids.digest({"b": [2], "a": 1})
+
+
+@given(st.lists(st.text(), min_size=1, max_size=4))
+def test_ids_are_version_five_uuids_of_their_parts(parts: list[str]) -> None:
+    name = "\x1f".join(["entry", *parts[:1], str(len(parts))])
+    space = uuid.UUID("6f0f3c1e-6a4c-5b5e-9d0a-f03e3a7c4b11")
+    assert ids.entry_id(parts[0], len(parts)) == str(uuid.uuid5(space, name))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(10**25), max_value=10**25)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_json_has_the_digest_of_its_value_however_it_is_written(value: object) -> None:
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert ids.digest(value) == hashlib.sha256(canonical).hexdigest()
+    for text in (canonical, json.dumps(value, indent=1).encode(), to_json(value)):
+        assert ids.digest_of_json(text) == ids.digest(value)
 
 
 def test_the_minor_unit_follows_the_currency() -> None:
