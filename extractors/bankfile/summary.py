@@ -36,7 +36,7 @@ def summary(
         "formats": sorted({each.format for each in parsed}),
         "statements": len(statements),
         "accounts": accounts,
-        "transactions": [_transaction(row) for row in rows],
+        "transactions": [transaction(row) for row in rows],
         "transactions_count": len(rows),
         "sum": only.get("sum"),
         "opening": only.get("opening"),
@@ -91,7 +91,7 @@ def _consistent(statements: Sequence[Statement]) -> bool | None:
     return True if told and None not in told else None
 
 
-def _transaction(row: Row) -> dict[str, Any]:
+def transaction(row: Row) -> dict[str, Any]:
     """``name`` and ``memo`` are what OFX calls counterparty and purpose."""
     return {
         "amount": _text(row.amount),

@@ -85,11 +85,17 @@ def _original(given: Mapping[str, Any], amount: Money) -> Money | None:
 
 def _purpose(given: Mapping[str, Any]) -> str:
     """The free text; where there is none the structured reference, else what else the bank says."""
-    lines = given.get("remittanceInformationUnstructuredArray")
-    joined = " ".join(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ""
-    structured = _text(given, "remittanceInformationStructured")
-    free = _text(given, "remittanceInformationUnstructured")
-    return max(joined, free, key=len) or structured or _text(given, "additionalInformation")
+    free = (_joined(given, f"remittanceInformationUnstructured{each}") for each in ("Array", ""))
+    structured = (_joined(given, f"remittanceInformationStructured{each}") for each in ("", "Array"))
+    return max(free, key=len) or next(filter(None, structured), "") or _text(given, "additionalInformation")
+
+
+def _joined(given: Mapping[str, Any], field: str) -> str:
+    """A text, a reference with its kind beside, or a list of either: versions of the standard differ."""
+    found = given.get(field)
+    parts = found if isinstance(found, list) else [found]
+    texts = (each.get("reference") if isinstance(each, Mapping) else each for each in parts[:50])
+    return " ".join(text for text in texts if isinstance(text, str))
 
 
 def _day(given: Mapping[str, Any], field: str) -> date | None:

@@ -10,8 +10,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from extractors.bank.row import Row
 from extractors.bankfile import connector
+from extractors.bankfile.summary import transaction
 from extractors.connector import Context, PreviewOptions
+from extractors.enablebanking import rows as enablebanking
+from extractors.gocardless import rows as gocardless
+from extractors.plaid import rows as plaid
 
 FOLDER = Path(__file__).parent / "bank"
 CASES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".ofx", ".qfx", ".qif", ".sta", ".xml", ".csv"))
@@ -37,6 +42,31 @@ def test_a_bank_file_means_what_its_case_says(path: Path) -> None:
     preview = connector.preview(path, CONTEXT, options)
     assert preview.rejected == []
     assert differences({"result": "ok", **expected}, json.loads(json.dumps(preview.summary))) == []
+
+
+API_ROWS = sorted(
+    path for path in FOLDER.glob("*.json") if json.loads(path.read_text("utf-8")).get("kind") == "api_rows"
+)
+
+
+def api_row(provider: str, given: dict[str, Any]) -> Row | None:
+    match provider:
+        case "gocardless":
+            is_pending = given.pop("_pending", False)
+            return gocardless.row(given, "account", pending=is_pending)
+        case "enablebanking":
+            return enablebanking.row(given, "account")
+        case _:
+            return plaid.listed(given, "account").row
+
+
+@pytest.mark.parametrize("path", API_ROWS, ids=lambda path: path.stem)
+def test_rows_of_a_bank_api_mean_what_their_case_says(path: Path) -> None:
+    given = json.loads(path.read_text("utf-8"))
+    expected = json.loads(path.with_suffix(".expected.json").read_text("utf-8"))
+    rows = [api_row(given["provider"], each) for each in given["rows"]]
+    found = [row and transaction(row) for row in rows]
+    assert differences(expected["rows"], found) == []
 
 
 def test_there_are_cases_of_every_format() -> None:
