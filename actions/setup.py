@@ -10,6 +10,7 @@ from actions.planning.spending import ModelSettings
 from actions.policy.policy import Policy
 from actions.run.replan import Replanner
 from actions.settings import ActSettings
+from actions.tools.fields import Reader
 from actions.tools.tool import Registry
 
 
@@ -21,5 +22,7 @@ class Setup:
     settings: ActSettings = field(default_factory=ActSettings)
     replanner: Replanner | None = None
     """Who is asked for another way when a run cannot go on; None: nobody, it fails."""
+    reader: Reader | None = None
+    """Who reads outside text for the ``extract`` tools where no pattern decides."""
     model: ModelSettings | None = None
     """A model may be asked for a plan where no playbook fits; None: it is off, and nothing of it is used (law L1)."""

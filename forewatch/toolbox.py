@@ -11,6 +11,7 @@ from datetime import datetime
 
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
+from actions.tools.fields import all_extracts
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
 from actions.tools.invitation import MailAnswerInvitation
@@ -33,6 +34,7 @@ from actions.tools.wire import Reply
 from forewatch.memories import Notes
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.plugins.house import House
+from forewatch.reading import Reading, host_of
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
 from schemas.clock import Clock
@@ -86,10 +88,17 @@ class _PublicWeb:
         return await web.send(method, url, headers=headers, content=content)
 
 
-def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None, house: House | None = None) -> Registry:
+def toolbox(
+    settings: Settings,
+    clock: Clock,
+    outgoing: Outgoing | None = None,
+    house: House | None = None,
+    reading: Reading | None = None,
+) -> Registry:
     """``outgoing``: the accounts that a running service knows; without it no tool needs one. ``house``: that of a
-    running service, which ends its plugins with it."""
+    running service, which ends its plugins with it. ``reading``: who reads what no pattern decides."""
     more = (house or House(settings, clock)).tools
+    host = host_of(settings.planner_url) if settings.planner_url else ""
     calendar = CalendarFile(settings.place("calendar"), settings.zone)
     tools: list[Tool] = [
         Notify(settings.place("outbox"), clock),
@@ -101,6 +110,7 @@ def toolbox(settings: Settings, clock: Clock, outgoing: Outgoing | None = None, 
         HistoryQuery(_History(settings)),
         MemoryRecall(Notes(settings.home)),
         MemoryRemember(Notes(settings.home), settings.owner),
+        *all_extracts(reading, host),
         *all_waits(),
         *_files(settings),
         *_payments(settings, clock),

@@ -26,6 +26,7 @@ from forewatch.memories import Meaning
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.planning import asker, model_settings, server_model, with_replanning
 from forewatch.plugins.house import House
+from forewatch.reading import Reading
 from forewatch.recorder import TOPICS, RecordAgent
 from forewatch.reloading import Reloader, rules_to_start_with
 from forewatch.settings import Settings
@@ -138,10 +139,11 @@ def build_setup(
     settings: Settings, clock: Clock, outgoing: Outgoing | None = None, house: House | None = None
 ) -> Setup:
     """Without ``outgoing`` no tool that needs an account is offered; playbooks may name it all the same."""
-    tools = toolbox(settings, clock, outgoing or Outgoing(_nobody, clock, settings.zone), house)
+    reading = Reading(clock)
+    tools = toolbox(settings, clock, outgoing or Outgoing(_nobody, clock, settings.zone), house, reading)
     act = ActSettings(zone=settings.zone, daily_budget=settings.interruptions_per_day)
     playbooks = load_all(tools, (SHIPPED, settings.home / "playbooks"), partial=(SHIPPED,))
-    return Setup(playbooks=playbooks, tools=tools, settings=act, replanner=PlaybookReplanner())
+    return Setup(playbooks=playbooks, tools=tools, settings=act, replanner=PlaybookReplanner(), reader=reading)
 
 
 def _meaning(
@@ -206,6 +208,8 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
             house.cut,
         )
     )
+    if isinstance(setup.reader, Reading):
+        setup.reader.connect(model, setup, lambda: act.port(settings.owner), act.books)
     ticker = Ticker(TickerDeps(log, account_fold, cursor_fold, evaluate, act, (settings.owner,), settings.zone, clock))
     evaluate.on_change = act.on_work = ticker.wake
     reloader = Reloader(

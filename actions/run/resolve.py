@@ -8,7 +8,7 @@ from typing import assert_never
 
 from actions import nominal
 from actions.policy.identifiers import Identifier, find, strip
-from actions.tools.tool import SELF_EFFECTS, Manifest
+from actions.tools.tool import SELF_EFFECTS, SPANS, Manifest
 from schemas.plan import Argument, Fixed, Guard, Plan, Ref, Step, Template
 from schemas.value import Integrity, Value, least
 
@@ -101,10 +101,13 @@ def label(out: Mapping[str, object], step: Step, args: Iterable[Value], manifest
     inputs = tuple(args)
     joined = least(manifest.integrity_out, *(value.integrity for value in inputs))
     labels: dict[str, object] = {"sources": (step.uid,), "how": "tool", "readers": _readers(inputs)}
+    spans = out.get(SPANS)
+    where = spans if isinstance(spans, Mapping) and SPANS not in manifest.returns else {}
     return {
         name: Value.model_validate(
             {"v": out[name], "type": type_, "integrity": manifest.integrity_out if name in manifest.minted else joined}
             | labels
+            | ({"span": where[name], "how": "extracted"} if name in where else {})
         )
         for name, type_ in manifest.returns.items()
         if name in out

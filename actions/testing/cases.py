@@ -16,6 +16,7 @@ from actions.testing.laws import KEY, OTHER, Case, nothing
 from actions.testing.mailbox import Mail
 from actions.testing.web import page
 from actions.tools.agenda import Meeting, Task
+from actions.tools.fields import FIELDS
 from actions.tools.placed import Placed
 from schemas import ids
 
@@ -31,6 +32,12 @@ CALENDAR = (
     "DTEND;VALUE=DATE:20250331\r\nSUMMARY:Fair\r\nEND:VEVENT\r\n"
     "BEGIN:VEVENT\r\nUID:club\r\nDTSTAMP:20250101T000000Z\r\nDTSTART:20250301T170000Z\r\nRRULE:FREQ=WEEKLY\r\n"
     "SUMMARY:Club\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+
+LETTER = (
+    "Your reference 4711\nplease pay 82,50 € by 5 December 2025 to DE89 3704 0044 0532 0130 00, write to "
+    "office@example.org or see https://office.example.org/pay for more."
 )
 
 
@@ -236,6 +243,8 @@ CASES: Mapping[str, Case] = {
     "wait.event": Case.of(kind="bank.posted", days=3, **{"match.title": "Acme"}),
     "wait.reply": Case.of(message_id="<m1@example.org>"),
     "history.query": Case.of(sql="SELECT 1"),
+    **{f"extract.{name}": Case.of(text=LETTER, what="what it is about") for name in FIELDS if name != "number"},
+    "extract.number": Case.of(text="There are 12 of them.", what="how many"),
     "memory.recall": Case.of(query="dentist"),
     "memory.remember": Case.of(nothing, lambda desk: desk.notes.notes.clear(), text="Never call before nine."),
     "mail.draft": Case.of(

@@ -10,9 +10,11 @@ from zoneinfo import ZoneInfo
 from actions.testing.agenda import MemoryAgendas
 from actions.testing.mailbox import MemoryMailboxes
 from actions.testing.notes import MemoryNotes
+from actions.testing.reading import ScriptedReader
 from actions.testing.web import MemoryWeb
 from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
+from actions.tools.fields import all_extracts
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
 from actions.tools.history import HistoryQuery
 from actions.tools.invitation import MailAnswerInvitation
@@ -102,6 +104,7 @@ class Desk:
                 HistoryQuery(self.history),
                 MemoryRecall(self.notes),
                 MemoryRemember(self.notes, "ann"),
+                *all_extracts(ScriptedReader(self.clock)),
                 *all_waits(),
             ]
         )

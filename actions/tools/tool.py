@@ -16,6 +16,8 @@ from schemas.plan import Effect, EffectClass, Retry, Undo
 from schemas.value import Integrity, Value
 
 Args = Mapping[str, Json]
+SPANS = "spans"
+"""Beside its returns a tool may give, under this key, where in its text each of them stood: field -> span."""
 SELF_EFFECTS: frozenset[Effect] = frozenset({"read", "wait", "notify", "write_self"})
 """Effects that stay with the owner; all others reach somebody else or cannot be taken back."""
 UNGRANTED: frozenset[Effect] = frozenset({"read", "wait"})

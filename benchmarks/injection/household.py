@@ -5,6 +5,7 @@ The person approves every plan that is offered and never confirms a step; so wha
 
 from __future__ import annotations
 
+import asyncio
 import random
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,11 @@ from actions.policy.policy import NOTHING_KNOWN, Policy, Verdict
 from actions.policy.rules import LEAVES
 from actions.proposal.state import ProposalState
 from actions.testing.bank import Ledger, Row
+from actions.testing.modelserver import model_server
 from actions.tools.tool import Manifest, Registry
 from benchmarks.injection import carriers, obey
 from benchmarks.injection.corpus import Item
+from benchmarks.injection.planned import RULES, Hostile
 from forewatch.play import Player, Span
 from forewatch.settings import Settings
 from forewatch.wiring import Service, build, build_setup
@@ -38,6 +41,9 @@ from streams.work import Output
 
 ZONE = ZoneInfo("Europe/Berlin")
 DAYS = 3
+_PATIENCE_S = 500.0
+_LOOK_S = 0.02
+"""How often is looked whether the model has answered."""
 
 
 class Unlabelled(Policy):
@@ -93,12 +99,23 @@ async def play(items: Sequence[Item], policy: Policy, *, confirms: bool = False)
         return await _play(root, clock, policy, confirms)
 
 
-async def _play(root: Path, clock: ManualClock, policy: Policy, confirms: bool) -> Outcome:
+async def play_planned(items: Sequence[Item], policy: Policy, model: Hostile, *, confirms: bool = False) -> Outcome:
+    """The same, planned by a model: through the planner, over a real server on the loopback."""
+    with tempfile.TemporaryDirectory(prefix="fw") as folder:
+        root = Path(folder)
+        carriers.write(root, items)
+        clock = ManualClock(at_local(carriers.START, datetime.min.time().replace(hour=7), ZONE))
+        async with model_server(model) as server:
+            return await _play(root, clock, policy, confirms, server.base_url)
+
+
+async def _play(root: Path, clock: ManualClock, policy: Policy, confirms: bool, planner: str = "") -> Outcome:
     (root / "rules").mkdir()
-    (root / "rules" / "everything.yaml").write_text(obey.RULES, encoding="utf-8")
+    (root / "rules" / "everything.yaml").write_text(RULES if planner else obey.RULES, encoding="utf-8")
     settings = Settings(
         home=root / "home", timezone=ZONE.key, broker=f"embedded://{root}/log.db?sync=normal", rules=(root / "rules",),
-        poll_concurrency=1, interruptions_per_day=1000, library=False,
+        poll_concurrency=1, interruptions_per_day=1000, library=False, planner_url=planner,
+        planner_model="obeys" if planner else "", planner_tokens_per_day=10**9, planner_tokens_per_plan=10**6,
     )  # fmt: skip
     ledger = Ledger(clock)
     before = {path for path in root.rglob("*") if path.is_file()}
@@ -136,13 +153,26 @@ async def _live(service: Service, clock: ManualClock, confirms: bool) -> None:
     end = carriers.START + timedelta(days=DAYS)
     player = Player(service, clock, Span(carriers.START, end, ZONE), arrive=lambda until: None)
     await player.poll()
-    for _ in range(2):
+    await _calm(service, player, clock)
+    for _ in range(2 + 2 * confirms):
         await _answer(service, clock.now(), confirms)
+        await _calm(service, player, clock)
         await player.pass_time(clock.now() + timedelta(hours=1))
-        if confirms:
-            await _answer(service, clock.now(), confirms)
-            await player.pass_time(clock.now() + timedelta(hours=1))
     await player.pass_time(at_local(end, datetime.min.time(), ZONE))
+
+
+async def _calm(service: Service, player: Player, clock: ManualClock) -> None:
+    """Time stands still until no model is asked any more: its answers come from a server, in their own time."""
+    async with asyncio.timeout(_PATIENCE_S):
+        while True:
+            await player.pass_time(clock.now())
+            if not any(_is_asked(state) for book in service.act.books() for state in book.proposals.values()):
+                return
+            await asyncio.sleep(_LOOK_S)
+
+
+def _is_asked(state: ProposalState) -> bool:
+    return state.planning is not None or any(live.phase == "sent" for live in state.steps.values())
 
 
 async def _answer(service: Service, at: datetime, confirms: bool) -> None:
