@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# one more than there are cores: tests that wait for brokers and other processes leave theirs to the others
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
 .PHONY: help demo test thorough check bench eval lock peers docs coverage clean
 
@@ -20,15 +22,15 @@ $(STAMP): requirements.lock pyproject.toml
 demo: $(STAMP)   ## play the sample household: embedded log, no network
 	$(BIN)/forewatch demo $(DEMO)
 
-test: $(STAMP)   ## the whole suite, two tests at a time (TESTS="-n 0 tests/unit" for a part, one by one)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS)
+test: $(STAMP)   ## the whole suite, on all cores (TESTS="-n 0 tests/unit" for a part, one by one)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(TESTS)
 
 thorough: $(STAMP) ## the longest tests at full width: 200 kills on Kafka, 5,000 hostile inputs each, whole years (hours)
 	FOREWATCH_THOROUGH=1 $(BIN)/python -m pytest -o timeout=4000 tests/acceptance/test_kill.py \
 	    tests/acceptance/test_zones.py tests/unit/extractors/test_mail_fuzz.py tests/unit/extractors/test_ics_fuzz.py \
 	    tests/unit/extractors/test_bankfile_fuzz.py tests/integration/test_jmap_cyrus.py tests/integration/test_agentdojo.py \
 	    tests/unit/rules/test_window_reference.py tests/unit/rules/test_metamorphic.py tests/unit/rules/test_hostile.py \
-	    tests/unit/rules/test_any_rule_file.py tests/unit/rules/test_changeover.py \
+	    tests/unit/rules/test_any_rule_file.py tests/unit/rules/test_changeover.py tests/unit/rules/test_replay.py \
 	    tests/unit/rules/test_sequence.py tests/unit/actions/test_crashes.py tests/unit/actions/test_tool_crashes.py \
 	    tests/unit/actions/test_interleavings.py $(TESTS)
 

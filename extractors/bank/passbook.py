@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any, Self
 
+import msgspec
 from pydantic import ValidationError
 
 from extractors.bank.identity import Keyed, keyed
@@ -183,7 +185,13 @@ def _stored(row: Row) -> Json:
 
 
 def _row(stored: Json) -> Row:
-    item = ITEM.validate_python(stored)
+    """Remembered: each poll reads its cursor, and of its rows hardly one is another than the time before."""
+    return _read(msgspec.json.encode(stored))
+
+
+@lru_cache(maxsize=2 * (OPEN_LIMIT + RECENT_LIMIT))
+def _read(stored: bytes) -> Row:
+    item = ITEM.validate_json(stored)
     if not isinstance(item, Row):
         raise TypeError("not a row")
     return item

@@ -21,6 +21,7 @@ from rules.testing import Player, example_events, make_event, tick
 from schemas.event import Event
 from schemas.model import Json
 from streams.codec import decode_event, encode
+from tests.scale import scaled
 
 ZONE = ZoneInfo("Europe/Berlin")
 RULES = load(library_paths(), zone=ZONE)
@@ -106,7 +107,7 @@ def said(signals: list[Any]) -> list[str]:
     return [signal.model_dump_json() for signal in signals]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(25, 600), deadline=None)
 @given(streams)
 def test_the_log_played_again_says_the_same(stream: list[tuple[int, dict[str, Json]]]) -> None:
     first = played(stream)
@@ -116,7 +117,7 @@ def test_the_log_played_again_says_the_same(stream: list[tuple[int, dict[str, Js
     assert dict(state.items()) == dict(first.state.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(25, 600), deadline=None)
 @given(streams)
 def test_events_as_the_log_decodes_them_say_the_same(stream: list[tuple[int, dict[str, Json]]]) -> None:
     first = played(stream)
@@ -129,7 +130,7 @@ def test_events_as_the_log_decodes_them_say_the_same(stream: list[tuple[int, dic
     assert engine.evaluate(decoded[-1], again, decoded[-1].observed_at).signals == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(25, 600), deadline=None)
 @given(streams, st.data())
 def test_a_restart_between_any_two_events_changes_nothing(stream: list[tuple[int, dict[str, Json]]], data: Any) -> None:
     first = played(stream)
@@ -147,7 +148,7 @@ def test_a_restart_between_any_two_events_changes_nothing(stream: list[tuple[int
     assert dict(state.items()) == dict(first.state.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(25, 600), deadline=None)
 @given(streams, st.data())
 def test_an_event_that_comes_again_changes_nothing(stream: list[tuple[int, dict[str, Json]]], data: Any) -> None:
     first = played(stream)
@@ -162,7 +163,7 @@ def test_an_event_that_comes_again_changes_nothing(stream: list[tuple[int, dict[
     assert said(signals) == said(first.signals)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=scaled(25, 600), deadline=None)
 @given(streams)
 def test_no_trigger_is_sent_twice_and_none_is_withdrawn_twice(stream: list[tuple[int, dict[str, Json]]]) -> None:
     player = played(stream)
@@ -172,7 +173,7 @@ def test_no_trigger_is_sent_twice_and_none_is_withdrawn_twice(stream: list[tuple
     assert all(signal.trigger in triggers for signal in player.signals if signal.type == "retraction")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=scaled(20, 200), deadline=None)
 @given(streams)
 def test_when_all_is_over_only_what_was_learned_is_left(stream: list[tuple[int, dict[str, Json]]]) -> None:
     player = played(stream)
