@@ -12,6 +12,9 @@ _HIDING = re.compile(
 )
 _TINY = re.compile(r"font-size:[0-2](?:\.\d+)?(?:px|pt|em|rem|%)?(?![.\d])")
 _SIZED = re.compile(r"font-size:(?:[3-9]|[1-9]\d)")
+_COLOURS = re.compile(r"(?:^|;)(color|background(?:-color)?):(#[0-9a-f]{3,8}|[a-z]+|rgba?\([\d,.%]+\))(?=;|!|$)")
+_NAMED = {"white": "#ffffff", "black": "#000000", "red": "#ff0000", "yellow": "#ffff00"}
+_RGB = re.compile(r"rgba?\((\d{1,3}),(\d{1,3}),(\d{1,3})(?:,1(?:\.0+)?)?\)")
 _SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"/\*.*?\*/|<!--|-->", re.DOTALL)
 _RULE = re.compile(r"([^{}@;]{1,2000})\{([^{}]{0,5000})\}")
@@ -39,7 +42,27 @@ def _is_hidden(element: HtmlElement, classes: set[str], ids: set[str], readable:
     if classes and not classes.isdisjoint(element.get("class", "").split()):
         return True
     style = _SPACE.sub("", element.get("style", "").lower())
-    return _HIDING.search(style) is not None or (_TINY.search(style) is not None and element not in readable)
+    if _HIDING.search(style) or (_TINY.search(style) and element not in readable):
+        return True
+    return _is_like_its_ground(style) and not any(
+        "color" in each.get("style", "") for each in element.iterdescendants("*")
+    )
+
+
+def _is_like_its_ground(style: str) -> bool:
+    """Text in the very colour of the background that the same element has. What lies under it from elsewhere is not
+    followed: a button is white on a colour that its style sheet names."""
+    found = {name[:5]: _hex(value) for name, value in _COLOURS.findall(style)}
+    return found.get("color", "").startswith("#") and found["color"] == found.get("backg")
+
+
+def _hex(colour: str) -> str:
+    """``#ffffff`` for white, #fff and rgb(255,255,255)."""
+    if match := _RGB.fullmatch(colour):
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups())
+    if len(colour) == 4 and colour[0] == "#":
+        return "#" + "".join(2 * digit for digit in colour[1:])
+    return _NAMED.get(colour, colour)
 
 
 def _readable(tree: HtmlElement) -> set[HtmlElement]:
