@@ -19,5 +19,7 @@ class ActSettings:
     grant_ttl: timedelta = timedelta(hours=24)
     reoffer_for: timedelta = timedelta(hours=24)
     """How long a proposal that was answered too late is open again."""
+    retries_per_run: int = 12
+    """Calls that one run may try again in all, beside what each step may; each success gives one back."""
     remind_at: time = time(9, 0)
     """Wall time of reminders that playbooks put on a day."""

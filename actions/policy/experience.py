@@ -14,6 +14,8 @@ from actions.policy import track
 from actions.policy.destination import amount_of, canonical, is_destination
 from actions.policy.permission import Permission, Standing
 from actions.policy.track import Track
+from actions.run import breaker
+from actions.run.breaker import Breaker
 from actions.tools.tool import SELF_EFFECTS, UNGRANTED
 from schemas.journal import JournalEntry
 from schemas.model import Json
@@ -62,6 +64,8 @@ class Experience:
     acts: dict[str, Act] = field(default_factory=dict)
     """By step uid, oldest first."""
     permissions: dict[str, Standing] = field(default_factory=dict)
+    breakers: dict[str, Breaker] = field(default_factory=dict)
+    """By destination: whether calls get through to it."""
     tracks: dict[str, Track] = field(default_factory=dict)
     """By pattern of action."""
 
@@ -94,6 +98,11 @@ class Experience:
         match entry.type:
             case "acting.stopped":
                 self.stopped = f"{entry.actor.removeprefix('person:')} at {entry.at:%Y-%m-%d %H:%M} UTC"
+            case "breaker.opened":
+                known = self.breakers.setdefault(str(body["place"]), Breaker())
+                known.pause(datetime.fromisoformat(str(body["until"])))
+            case "breaker.closed":
+                self.breakers.pop(str(body["place"]), None)
             case "acting.resumed":
                 self.stopped = ""
             case "permission.allowed":
@@ -110,6 +119,7 @@ class Experience:
 
     def _acted(self, entry: JournalEntry, state: ProposalState, step: Step) -> None:
         live = state.steps[step.uid]
+        self._called(entry, step, live)
         if entry.type == "step.intent" and step.effect not in SELF_EFFECTS and step.uid not in self.acts:
             self.acts[step.uid] = _act(entry, state, step, live)
         if entry.type == "step.result" and live.phase == "failed":
@@ -118,6 +128,17 @@ class Experience:
             self._learn(entry, state, step, live)
         if reason := _bad(entry, live):
             self._lose(_permission(state, live), entry.at, reason)
+
+    def _called(self, entry: JournalEntry, step: Step, live: StepState) -> None:
+        """Does its destination answer?"""
+        if entry.type == "step.intent":
+            known = self.breakers.get(breaker.place(step.tool, live.args))
+            if known is not None and known.until is not None:
+                known.probes(step, entry.at)
+        elif entry.type == "step.result" and entry.body.get("via", "call") == "call":
+            reached = breaker.is_reached(str(entry.body["outcome"]), str(entry.body.get("code", "")))
+            if reached is not None:
+                self.breakers.setdefault(breaker.place(step.tool, live.args), Breaker()).heard(reached, entry.at)
 
     def _learn(self, entry: JournalEntry, state: ProposalState, step: Step, live: StepState) -> None:
         held = state.grants.get(live.grant)

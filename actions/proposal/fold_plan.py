@@ -25,6 +25,7 @@ def _revised(state: ProposalState, entry: JournalEntry) -> None:
     state.revision = _pending(entry) if body["needs"] else None
     state.revised += bool(body["automatic"])
     state.stuck = set()
+    state.retries = state.retries if body["automatic"] else 0
     if state.phase == "failed":  # a person lets a failed run go on
         state.phase, state.reason, state.says, state.unseen = "running", "", "", []
 

@@ -59,7 +59,7 @@ def _intended(step: StepState, entry: JournalEntry) -> None:
     step.last_sent = instant(body["sent_at"])
     step.first_sent = step.first_sent or step.last_sent
     step.cursor = body.get("cursor") if step.cursor is None else step.cursor
-    step.retry_at, step.look, step.gate, step.wake = None, None, None, None
+    step.retry_at, step.look, step.gate, step.wake, step.deferred = None, None, None, None, None
 
 
 def _resulted(step: StepState, entry: JournalEntry) -> None:
@@ -111,6 +111,10 @@ def _verified(step: StepState, entry: JournalEntry) -> None:
         step.checks += 1
         step.message = body.get("reason", "")
         step.phase = "unverified" if body["final"] else "returned"
+
+
+def _deferred(step: StepState, entry: JournalEntry) -> None:
+    step.deferred, step.place = instant(entry.body["until"]), str(entry.body["place"])
 
 
 def _skipped(step: StepState, entry: JournalEntry) -> None:
@@ -168,7 +172,15 @@ def _intent(state: ProposalState, entry: JournalEntry) -> None:
     grant = state.grants.get(str(entry.body["grant"]))
     if grant and not grant.used_by:
         grant.used_by = entry.id
-    _intended(state.steps[str(entry.body["step"])], entry)
+    live = state.steps[str(entry.body["step"])]
+    state.retries += bool(live.attempts) and live.phase not in IN_DOUBT  # to clear up a doubt is no new try
+    _intended(live, entry)
+
+
+def _result(state: ProposalState, entry: JournalEntry) -> None:
+    """What went well gives back one of the run's tries: a question that is asked for months may fail now and then."""
+    _on_step(_resulted)(state, entry)
+    state.retries -= bool(state.retries and entry.body["outcome"] == "ok")
 
 
 HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
@@ -177,10 +189,11 @@ HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
     "value.endorsed": _on_step(_endorsed),
     "step.held": _on_step(_held),
     "step.intent": _intent,
-    "step.result": _on_step(_resulted),
+    "step.result": _result,
     "step.lookup": _on_step(_looked),
     "step.verified": _on_step(_verified),
     "step.skipped": _on_step(_skipped),
+    "step.deferred": _on_step(_deferred),
     "human.asked": _on_step(_asked),
     "human.answered": _on_step(_answered),
     "wait.started": _on_step(_waiting),

@@ -104,6 +104,9 @@ class StepState:
     retry_at: datetime | None = None
     wake: datetime | None = None
     """When a wait or a hold ends."""
+    deferred: datetime | None = None
+    """It waits because its destination (``place``) does not answer; told once for each pause."""
+    place: str = ""
     cursor: int | None = None
     """Where the owner's events ended when it was first sent, if anything after it waits for an event."""
     awaits: Awaits | None = None
@@ -207,6 +210,8 @@ class ProposalState:
     """Steps that a revision has taken out, failed ones too; an intent that crossed it is still looked after."""
     revision: Revision | None = None
     """What must be approved before anything new begins."""
+    retries: int = 0
+    """Calls that were tried again (not to clear up a doubt), less those that went well since."""
     revised: int = 0
     """Times that the plan was revised without a person."""
     stuck: set[str] = field(default_factory=set)

@@ -19,7 +19,7 @@ from actions.plain import clean
 from actions.policy import permit
 from actions.proposal.book import Book
 from actions.proposal.state import ProposalState, StepState
-from actions.run import backoff, revise, waits
+from actions.run import backoff, breaker, revise, waits
 from actions.run.attempt import Answer, attempt, schema_fault
 from actions.run.move import EXECUTOR, Await, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
 from actions.run.moves import REPLANNING, next_move
@@ -173,7 +173,8 @@ class Executor:
             answer = Answer("not_sent", code=held_up or "denied", retry_at=self._clock.now())
         else:
             answer = await self._call(tool, send, live)
-        await self._port.append([self._result(state, send, answer)])
+        beside = breaker.after(state, send.step, send.args, answer, self._clock.now())
+        await self._port.append([self._result(state, send, answer), *beside])
 
     async def _call(self, tool: Tool, send: Send, live: StepState) -> Answer:
         return await attempt(tool, plain(send.args), live.key, send.step.timeout_s)

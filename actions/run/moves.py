@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from actions import graph, nominal
 from actions.policy import permit
 from actions.proposal.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
-from actions.run import compensate, doubt, predicate, proven, replan, resolve, waits
+from actions.run import breaker, compensate, doubt, predicate, proven, replan, resolve, waits
 from actions.run.move import Await, Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
 from actions.tools.tool import UNGRANTED, is_foreign
@@ -144,6 +144,9 @@ def _prepare(state: ProposalState, plan: Plan, step: Step, live: StepState, now:
         message = live.message or "it could not be done"
         code = "rate" if live.code == "rate" else "retries"
         return Record((result(state, step, now, "failed", code=code, message=message, via="engine"),))
+    if live.attempts and state.retries >= setup.settings.retries_per_run:
+        message = f"the run has tried again {state.retries} times in all; at last: {live.message or 'not done'}"
+        return Record((result(state, step, now, "failed", code="retries", message=message, via="engine"),))
     try:
         args = resolve.resolve(plan, step, _results(state), setup.tools.manifest(step.tool), live.kept)
     except resolve.Unresolved as missing:
@@ -168,7 +171,19 @@ def _permitted(
                 state, "step.gated", now, body | {"reasons": list(reasons), "diff": [dict(line) for line in diff]}
             )
         case permit.Granted(granted_id, binding):
-            return _held(state, step, live, now) or Send(step, args, binding, granted_id, live.attempts + 1)
+            held = _held(state, step, live, now) or _deferred(state, step, args, live, now)
+            return held or Send(step, args, binding, granted_id, live.attempts + 1)
+
+
+def _deferred(state: ProposalState, step: Step, args: dict[str, Value], live: StepState, now: datetime) -> Move | None:
+    """While its destination does not answer, the run says so once and waits."""
+    known = state.experience.breakers.get(breaker.place(step.tool, args))
+    until = breaker.left_alone(known, step, now)
+    if known is None or until is None:
+        return None
+    if until == known.until and live.deferred != until:
+        return Record((breaker.deferred(state, step, args, until, now),))
+    return Rest(until)
 
 
 def _held(state: ProposalState, step: Step, live: StepState, now: datetime) -> Move | None:

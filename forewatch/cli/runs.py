@@ -31,15 +31,21 @@ def list_(as_json: AsJson = False) -> None:
             [(r["id"][:8], r["state"], f"{r['done']}/{r['steps']}", r["title"]) for r in runs],
             empty="nothing was approved yet",
         )
+        for line in dict.fromkeys(r["waits"] for r in runs if r["waits"]):
+            say(line)
 
 
 async def _runs(log: Log, chosen: Settings) -> list[dict[str, Any]]:
+    from actions.proposal.state import ACTIVE
+    from actions.run.breaker import told
     from forewatch.cards import run_row
     from streams.journal import read_books
 
     books = await read_books(log)
-    rows = [run_row(state) for book in books.values() for state in book.proposals.values()]
-    return [row for row in rows if row is not None]
+    states = [state for book in books.values() for state in book.proposals.values()]
+    waits = told(book_state for book_state in states if book_state.phase in ACTIVE)
+    rows = [row for state in states if (row := run_row(state)) is not None]
+    return [row | {"waits": waits.get(row["id"], "")} for row in rows]
 
 
 @app.command()
