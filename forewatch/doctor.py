@@ -6,21 +6,30 @@ import asyncio
 import importlib.util
 import os
 import shutil
+import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from forewatch.client import Client
 from forewatch.settings import Settings
 from schemas.clock import SystemClock
-from schemas.errors import ForewatchError, Unreachable
+from schemas.errors import ConfigError, ForewatchError, Unreachable
+
+if TYPE_CHECKING:
+    from schemas.journal import JournalEntry
 
 State = Literal["ok", "warn", "fail"]
 
 LEAST_FREE = 500 << 20
 """Bytes of free space below which the log may soon fail to grow."""
+CONNECT_S = 3.0
+"""How long the model's server may take to pick up."""
 PACKAGES = ("schemas", "extractors", "rules", "actions", "streams", "forewatch")
 
 
@@ -43,7 +52,7 @@ def examine(load: Callable[[], Settings]) -> list[Check]:
     except ForewatchError as error:
         return [*checks, Check("settings", "fail", error.message, error.remedy)]
     checks.append(Check("settings", "ok", f"{settings.home}, zone {settings.timezone}"))
-    for check in (_home, _space, _isolation, _plugins, _rules, _service, _history):
+    for check in (_home, _space, _isolation, _plugins, _rules, _model, _service, _history):
         checks += _guarded(check, settings)
     return checks + asyncio.run(_log_checks(settings))
 
@@ -127,6 +136,49 @@ def _rules(settings: Settings) -> Iterator[Check]:
     yield Check("rules", "ok", f"{len(rules)} rules")
 
 
+def _model(settings: Settings) -> Iterator[Check]:
+    """Nothing is asked of it that costs: only whether somebody answers at its address."""
+    from forewatch.planning import model_settings
+
+    if (limits := model_settings(settings)) is None:
+        yield Check("model", "ok", "off: playbooks plan by themselves")
+        return
+    detail = f"{limits.name} at {limits.host}"
+    url = urlsplit(settings.planner_url)
+    try:
+        port = url.port or (443 if url.scheme == "https" else 80)
+        socket.create_connection((url.hostname or "", port), CONNECT_S).close()
+    except (OSError, ValueError) as error:
+        remedy = "start it, or mend planner_url; until then playbooks plan by themselves"
+        yield Check("model", "warn", f"{detail} cannot be reached: {error}", remedy)
+    else:
+        yield Check("model", "ok", f"{detail} answers the line; 'forewatch model test' asks it something")
+
+
+def _model_use(settings: Settings, entries: Sequence[JournalEntry], now: datetime) -> Iterator[Check]:
+    """What it was asked today, and how it takes a schema, as the journal says."""
+    from actions.planning.spending import Spending
+    from forewatch.planning import model_settings
+
+    if (limits := model_settings(settings)) is None:
+        return
+    spending, asked, way = Spending(), {}, "nothing was answered yet"
+    for entry in entries:
+        spending.apply(entry)
+        if entry.type == "model.asked":
+            asked[entry.id] = entry.body.get("rung")
+        elif entry.type == "model.answered" and (rung := asked.get(str(entry.body["asked"]))):
+            way = f"the last answer came by {rung}"
+    tokens, cost = spending.today(now, settings.zone)
+    money = f", {cost:.2f} {limits.currency}" if cost else ""
+    detail = f"{way}; today {tokens} of {limits.tokens_per_day} tokens{money}"
+    if spending.allows("", limits.max_tokens, limits.cost(0, limits.max_tokens), now, settings.zone, limits):
+        yield Check("model budget", "ok", detail)
+    else:
+        remedy = "it is asked again tomorrow; planner_tokens_per_day and planner_cost_per_day bound it"
+        yield Check("model budget", "warn", detail, remedy)
+
+
 def _service(settings: Settings) -> Iterator[Check]:
     try:
         status = Client(settings.socket).get("/status")
@@ -172,12 +224,15 @@ async def _log_checks(settings: Settings) -> list[Check]:
         return [Check("log", "fail", error.message, error.remedy)]
     try:
         checks = [Check("log", "ok", settings.broker_url)]
-        faults = verify([entry async for entry in valid_entries(log)])
+        entries = [entry async for entry in valid_entries(log)]
+        faults = verify(entries)
         checks.append(
             Check("journal", "fail", str(faults[0]), "see 'forewatch audit verify'")
             if faults
             else Check("journal", "ok", "the hash chains are whole")
         )
+        with suppress(ConfigError):  # told by the check of the model itself
+            checks += _model_use(settings, entries, SystemClock().now())
         states, places = accounts(log), cursors(log)
         await states.refresh()
         await places.refresh()

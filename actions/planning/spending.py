@@ -68,9 +68,15 @@ class Spending:
 
     def allows(self, stream: str, tokens: int, cost: Decimal, now: datetime, zone: ZoneInfo, of: ModelSettings) -> bool:
         """Days are the owner's. A plan's tokens count over the life of its proposal, replanning included."""
-        today = [s for s in self.requests.values() if clock.local_day(s.at, zone) == clock.local_day(now, zone)]
         if sum(s.tokens for s in self.requests.values() if s.stream == stream) + tokens > of.tokens_per_plan:
             return False
-        if sum(s.tokens for s in today) + tokens > of.tokens_per_day:
+        spent, paid = self.today(now, zone)
+        if spent + tokens > of.tokens_per_day:
             return False
-        return of.cost_per_day is None or sum((s.cost for s in today), Decimal(0)) + cost <= of.cost_per_day
+        return of.cost_per_day is None or paid + cost <= of.cost_per_day
+
+    def today(self, now: datetime, zone: ZoneInfo) -> tuple[int, Decimal]:
+        """Tokens and money of the owner's day."""
+        day = clock.local_day(now, zone)
+        today = [s for s in self.requests.values() if clock.local_day(s.at, zone) == day]
+        return sum(s.tokens for s in today), sum((s.cost for s in today), Decimal(0))
