@@ -37,6 +37,7 @@ def obey(book: Book, command: Command, now: datetime, setup: Setup) -> Draft:
             return _entry(command, now, "acting.resumed", {})
         case "allow":
             permission = _permission(command, now, setup)
+            _must_be_new(book, permission, now)
             return _entry(command, now, "permission.allowed", {"permission": permission.model_dump(mode="json")})
         case "revoke":
             return _entry(
@@ -109,6 +110,18 @@ def _permission(command: Command, now: datetime, setup: Setup) -> Permission:
         fault = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, fault["loc"]))
         raise Refused(f"{where}: {fault['msg']}", code="bad_argument", remedy="correct it") from error
+
+
+def _must_be_new(book: Book, wanted: Permission, now: datetime) -> None:
+    """Said twice, as after a crash that took the answer, it would allow twice as much."""
+    own = {"id", "expires_at", "by", "channel", "made_at"}
+    for standing in book.experience.permissions.values():
+        same = standing.permission.model_dump(exclude=own) == wanted.model_dump(exclude=own)
+        if same and standing.stands(now):
+            told = (
+                f"this is allowed already, as {standing.permission.id}, until {standing.permission.expires_at:%Y-%m-%d}"
+            )
+            raise Refused(told, code="exists", remedy="to prolong it, take that one back first; for more, give --times")
 
 
 def _destination_type(manifest: Manifest | None) -> str:

@@ -94,7 +94,7 @@ def add(
     entry = None if is_file else vetting.vetted(what)
     text = text_of(Path(what)) if entry is None else vetting.filled(entry, program, folder, host or [])
     manifest = _shelf().check(text)
-    if manifest.plugin in _shelf().names():
+    if manifest.plugin in _shelf().names() and _shelf().pin(manifest.plugin) is not None:
         raise Refused(
             f"there is a plugin {manifest.plugin!r} already", code="exists",
             remedy=f"say 'forewatch plugins update {manifest.plugin} FILE'",

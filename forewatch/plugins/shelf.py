@@ -56,7 +56,8 @@ class Shelf:
         return manifest
 
     def put(self, manifest: PluginManifest, text: str, pin: Pin) -> None:
-        """The manifest with its review; a listing that differed is settled by it."""
+        """The manifest with its review; a listing that differed is settled by it. The manifest is written first: what a
+        crash leaves of it alone, or with an older review, is off until somebody agrees again."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.path(manifest.plugin).exists() or self.path(manifest.plugin).read_text("utf-8") != text:
             self._write(self.path(manifest.plugin), text)

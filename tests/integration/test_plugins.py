@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -126,6 +128,47 @@ def test_a_plugin_is_shown_agreed_to_used_and_taken_away(bwrap_mode: Mode, home:
 
     asyncio.run(used())
     assert listed(home) == {}
+
+
+MORTAL = """
+import os, signal, sys
+from pathlib import Path
+from forewatch.cli.main import main
+fatal, is_done_first = int(sys.argv[1]), sys.argv[2] == "True"
+real, done = Path.replace, 0
+def replace(self, target):
+    global done
+    done += 1
+    if done == fatal and not is_done_first:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, target)
+    if done == fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
+Path.replace = replace
+sys.argv = ["forewatch", "plugins", "add", sys.argv[3], "--yes"]
+main()
+"""
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize(
+    ("fatal", "is_done_first", "is_on"), [(1, False, False), (1, True, False), (2, False, False), (2, True, True)]
+)
+def test_killed_while_it_is_let_in_a_plugin_is_off_or_as_reviewed_and_the_same_command_ends_it(
+    bwrap_mode: Mode, home: Home, tmp_path: Path, fatal: int, is_done_first: bool, is_on: bool
+) -> None:
+    """Its manifest and its review are two files: before and after each of them is there."""
+    file = written(tmp_path, manifest("plain"))
+    command = [sys.executable, "-c", MORTAL, str(fatal), str(is_done_first), str(file)]
+    died = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    left = listed(home).get("words", {"standing": "off", "tools": []})
+    assert (left["standing"] == "on", bool(left["tools"])) == (is_on, is_on)
+    if is_on:
+        assert "there is a plugin 'words' already" in home("plugins", "add", file, "--yes", code=7)
+    else:
+        assert "words is on: mcp.words.look_up" in home("plugins", "add", file, "--yes")
+    assert listed(home)["words"]["tools"] == ["mcp.words.look_up"]
 
 
 def test_a_server_that_lists_something_else_is_off_until_it_is_reviewed(

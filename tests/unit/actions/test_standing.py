@@ -193,6 +193,28 @@ class TestPermissions:
         world.invoice(2)
         assert world.paid == 1
 
+    def test_said_again_after_a_crash_that_took_the_answer_it_allows_no_more_than_once(self) -> None:
+        """It is one entry: there or not. Who never saw the answer says it once more."""
+        world = World()
+        (made,) = world.allow(times=1)
+        world.restart()
+        world.clock.advance_to(world.clock.now() + timedelta(minutes=1))
+        assert code(refused := world.allow(times=1)) == "exists"
+        assert made.body["permission"]["id"] in str(refused[0].body["message"])  # type: ignore[index, call-overload]  # JSON
+        world.restart()
+        for number in (1, 2):
+            world.invoice(number)
+        assert (world.paid, len(world.entries("permission.allowed"))) == (1, 1)
+        assert world.allow(times=2)[0].type == "permission.allowed", "other bounds are another permission"
+
+    def test_what_is_over_can_be_allowed_again(self) -> None:
+        world = World()
+        (made,) = world.allow()
+        world.stand("revoke", id=made.body["permission"]["id"])  # type: ignore[index, call-overload]  # JSON
+        assert world.allow()[0].type == "permission.allowed"
+        world.clock.advance_to(world.clock.now() + timedelta(days=91))
+        assert world.allow()[0].type == "permission.allowed"
+
     def test_it_ends(self) -> None:
         world = World()
         world.allow()
