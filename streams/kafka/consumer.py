@@ -33,6 +33,15 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         consumer._partition_assignment_strategy = (RangePartitionAssignor,)
         return consumer
 
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Faust's watch over slow partitions takes the whole worker down at one whose place is still being asked for,
+        as it is right after a lost session."""
+        subscription = self._ensure_consumer()._subscription.subscription
+        assignment = subscription.assignment if subscription is not None else None
+        state = assignment.state_value(TopicPartition(tp.topic, tp.partition)) if assignment is not None else None
+        if state is not None and state.has_valid_position:
+            super().verify_event_path(now, tp)
+
     async def seek_to_committed(self) -> Mapping[TP, int]:
         offsets: Mapping[TP, int] = await self.call_thread(self._seek_to_committed)
         return offsets
