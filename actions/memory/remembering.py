@@ -76,11 +76,6 @@ class Memories:
         """The last ones of this rule about this other side interrupted, and nobody answered."""
         return self._first("ignored", self._scopes(trigger)[:1])
 
-    def steady(self, trigger: Trigger) -> Memory | None:
-        """The last ones were approved as they were: what a standing permission may be offered on; ``value`` names the
-        tools. Whether it is offered, and what it allows, is the policy's."""
-        return self._first("unchanged", self._scopes(trigger)[:1])
-
     def default(self, trigger: Trigger, places: Iterable[tuple[str, str]]) -> Memory | None:
         """The best default for one of these (tool, argument) places: for this other side before anybody, confirmed
         before suggested; None if all there is was noted only."""
