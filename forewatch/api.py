@@ -25,6 +25,7 @@ from schemas.command import Command
 from schemas.errors import ConfigError, ForewatchError, NotFound, Refused, TransientError
 from schemas.journal import JournalEntry
 from schemas.model import Json
+from schemas.suggest import did_you_mean
 from streams import ticks, topics
 from streams.codec import encode
 from streams.work import Output
@@ -190,12 +191,14 @@ def _canary(flight: Flight | None) -> dict[str, Json] | None:
 
 def the_one(wanted: str, known: list[str], what: str, listed: str = "") -> str:
     """The only one of ``known`` that is or starts with ``wanted``; NotFound says what is wrong with it."""
-    found = [wanted] if wanted in known else [name for name in known if name.startswith(wanted)]
+    found = [wanted] if wanted in known else [name for name in known if wanted and name.startswith(wanted)]
     if len(found) == 1:
         return found[0]
     if found:
         raise NotFound(f"{len(found)} {what}s start with {wanted!r}", remedy="give more of the id")
-    raise NotFound(f"there is no {what} {wanted!r}", remedy=f"see '{listed or f'forewatch {what}s list'}'")
+    near = did_you_mean(wanted, [name[: max(len(wanted), 8)] for name in known]) if wanted else ""
+    remedy = near if near.startswith("did") else f"see '{listed or f'forewatch {what}s list'}'"
+    raise NotFound(f"there is no {what} {wanted!r}", remedy=remedy)
 
 
 def _refusal(entry: JournalEntry) -> Refused:

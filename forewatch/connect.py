@@ -32,6 +32,7 @@ from schemas.account import Permission
 from schemas.clock import Clock
 from schemas.errors import AuthError, ConfigError
 from schemas.model import Json
+from schemas.suggest import did_you_mean
 
 SECRET_FILE_CAP = 64_000
 CONSENT_S = 900.0
@@ -265,6 +266,9 @@ def checked(connector: Connector, config: Mapping[str, Json]) -> BaseModel:
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         name = ".".join(map(str, fault["loc"]))
+        if fault["type"] == "extra_forbidden":
+            known = list(connector.config.model_fields)
+            raise ConfigError(f"{connector.name} has no setting {name!r}", remedy=did_you_mean(name, known)) from error
         raise ConfigError(
             f"{connector.name}: {name}: {fault['msg']}", remedy=f"give it with --set {name}=VALUE"
         ) from error

@@ -251,7 +251,10 @@ def _config_error(path: Path, found: dict[str, Any], error: ValidationError) -> 
     source = str(path) if fault["loc"] and fault["loc"][0] in found else f"{path} or {PREFIX}{name.upper()}"
     if fault["type"] == "extra_forbidden":
         known = [field for field in Settings.model_fields if field != "home"]
-        return ConfigError(f"{source}: unknown setting {name!r}{_suggestion(name, known)}", remedy=f"known: {known}")
+        near = _suggestion(name, known)
+        return ConfigError(
+            f"{source}: unknown setting {name!r}{near}", remedy="" if near else "known: " + ", ".join(known)
+        )
     return ConfigError(f"{source}: {name}: {fault['msg'].removeprefix('Value error, ')}")
 
 

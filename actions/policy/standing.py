@@ -75,7 +75,9 @@ def _named(book: Book, command: Command) -> str:
     found = [name for name in (*book.experience.permissions, *levels) if wanted and name.startswith(wanted)]
     if len(found) != 1:
         raise Refused(
-            f"there is no one permission {wanted!r}", code="unknown_permission", remedy="list the permissions"
+            f"there is no one permission {wanted!r}",
+            code="unknown_permission",
+            remedy="see 'forewatch permissions list'",
         )
     return found[0]
 
@@ -127,7 +129,8 @@ def _must_be_new(book: Book, wanted: Permission, now: datetime) -> None:
 def _destination_type(manifest: Manifest | None) -> str:
     """Of the one argument that says where the tool's effect goes."""
     if manifest is None:
-        raise Refused("there is no such tool", code="unknown_tool", remedy="see the reference of tools")
+        remedy = "see docs/reference/toolbox.md; a tool of an account is there once 'accounts auth --allow' granted it"
+        raise Refused("there is no such tool here", code="unknown_tool", remedy=remedy)
     if manifest.effect not in LEAVES:
         message = f"{manifest.name} needs no permission: its effect stays with you"
         raise Refused(message, code="not_needed", remedy="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from forewatch.cli.console import say, show_json, show_table
+from forewatch.cli.console import local, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, tell_service, with_log
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, NotFound, Unreachable
+from schemas.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from extractors.connector import Connector
@@ -93,11 +95,30 @@ def _local_account(connector: Connector, place: str, name: str, options: dict[st
     if not place:
         raise ConfigError(f"{connector.name} needs a file, a folder or an address", remedy="give it after the kind")
     is_url = "://" in place
+    if not is_url and not _is_text(place):
+        raise ConfigError(f"the name {place!r} is no UTF-8 text", remedy="rename it, or watch the folder that it is in")
     config = {"url" if is_url else "path": place if is_url else str(Path(place).expanduser().absolute())}
     account = _account(connector, place, name or _id(connector.name, place), {**config, **_nested(options)}, every)
-    if not is_url and not Path(str(config["path"])).exists():
-        raise ConfigError(f"{config['path']} does not exist", remedy="check the path")
+    if not is_url:
+        _must_be_read(connector, Path(str(config["path"])))
     return account
+
+
+def _must_be_read(connector: Connector, path: Path) -> None:
+    """ConfigError where nothing is there, it may not be read, or another connector knows the file for its own."""
+    from extractors import registry
+    from extractors.connector import FileConnector
+
+    if not path.exists():
+        raise ConfigError(f"{path} does not exist", remedy="check the path")
+    if not os.access(path, os.R_OK):
+        raise ConfigError(f"{path} may not be read", remedy="give the user that runs Forewatch the right to read it")
+    if not isinstance(connector, FileConnector) or connector.sniff(path) or (other := registry.sniff(path)) is None:
+        return
+    message, remedy = f"{path} looks like {other.name}", f"say 'forewatch accounts add {other.name} {path}'"
+    if path.is_file():
+        raise ConfigError(f"{message}, not like {connector.name}", remedy=remedy)
+    say(f"attention: {message}; {connector.name} finds nothing there yet")  # a folder may fill up later
 
 
 def _account(connector: Connector, place: str, id_: str, config: dict[str, Any], every: float) -> AccountState:
@@ -117,7 +138,24 @@ def _account(connector: Connector, place: str, id_: str, config: dict[str, Any],
         )
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"{connector.name}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+        name = ".".join(map(str, fault["loc"]))
+        said = _OPTIONS.get(name, f"{connector.name}: {name}: {fault['msg']}")
+        raise ConfigError(said) from error
+
+
+_OPTIONS = {
+    "id": "--name: a name has small letters, digits, - and _, begins with a letter or digit, and has 63 at most",
+    "poll_every_s": "--every: give seconds, more than 0",
+}
+"""What the person calls the fields of an account."""
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _nested(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,11 +198,19 @@ async def _is_free(log: Log, account: AccountState) -> Fold[AccountState]:
     fold = accounts(log)
     await fold.refresh()
     known = fold.get(account.id)
+    if (path := account.config.get("path")) and (twin := _watching(fold, account, path)):
+        raise ConfigError(f"{path} is watched already, as {twin.id!r}", remedy="remove that account first")
     if known is not None and known.status != "removed":
         raise ConfigError(
             f"there is already an account {account.id!r} ({known.title})", remedy="give this one a --name of its own"
         )
     return fold
+
+
+def _watching(fold: Fold[AccountState], account: AccountState, path: object) -> AccountState | None:
+    """Another account that reads the same place: everything would be told twice."""
+    same = (s for s in fold if s.connector == account.connector and s.config.get("path") == path and s.id != account.id)
+    return next((state for state in same if state.status != "removed"), None)
 
 
 @app.command("list")
@@ -174,10 +220,14 @@ def list_(as_json: AsJson = False) -> None:
     if as_json:
         show_json(rows)
         return
+    zone = settings().zone
     columns = ("id", "kind", "status", "last poll", "what", "detail")
     show_table(
         columns,
-        [(r["id"], r["connector"], r["status"], r["polled_at"] or "never", r["title"], r["detail"]) for r in rows],
+        [
+            (r["id"], r["connector"], r["status"], local(r["polled_at"], zone, empty="never"), r["title"], r["detail"])
+            for r in rows
+        ],
         empty="no accounts yet: forewatch accounts add maildir ~/Maildir",
     )
 
@@ -224,7 +274,8 @@ async def _known(log: Log, account: str) -> AccountState:
     await fold.refresh()
     state = fold.get(account)
     if state is None:
-        raise NotFound(f"there is no account {account!r}", remedy="see 'forewatch accounts list'")
+        near = did_you_mean(account, [known.id for known in fold if known.status != "removed"])
+        raise NotFound(f"there is no account {account!r}", remedy=near or "see 'forewatch accounts list'")
     return state
 
 
@@ -349,9 +400,11 @@ def _answered(state: AccountState, question: str, choice: str) -> AccountState:
     given = state.config.get("answers")
     answers = {**(given if isinstance(given, dict) else {}), question: choice}
     config = {**state.config, "answers": answers}
-    try:
-        from extractors import registry
+    from extractors import registry
 
+    if "answers" not in registry.connector(state.connector).config.model_fields:
+        raise ConfigError(f"{state.id} asks nothing: {state.connector} has no questions")
+    try:
         registry.connector(state.connector).config.model_validate(config)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from enum import IntEnum
 from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
 
 from rich.console import Console
 from rich.markup import escape
@@ -41,6 +43,10 @@ out = Console(highlight=False, soft_wrap=True)
 talk = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+_FAIR = 16
+"""Columns of a terminal that a long value must have at least, to be read in a table."""
+
+
 def exit_code(error: errors.ForewatchError) -> Exit:
     return next((code for kind, code in _EXITS if isinstance(error, kind)), Exit.FAILED)
 
@@ -58,18 +64,53 @@ def show_json(value: Any) -> None:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str) -> None:
-    """A table on a terminal, tab-separated lines elsewhere; ``empty`` is said when there are no rows."""
+    """A table on a terminal, tab-separated lines elsewhere; ``empty`` is said when there are no rows.
+
+    What is too wide for the terminal by far is shown row by row, each value on a line of its own: nothing is cut off.
+    """
     lines = [["" if cell is None else str(cell) for cell in row] for row in rows]
     if not lines:
         say(empty)
     elif out.is_terminal:
-        table = Table(*columns, box=None, header_style="bold", pad_edge=False)
-        for line in lines:
-            table.add_row(*map(escape, line))
-        out.print(table)
+        out.print(_table(columns, lines) if _fits(columns, lines, out.width) else _row_by_row(columns, lines))
     else:
         for line in lines:
             sys.stdout.write("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in line) + "\n")
+
+
+def _fits(columns: Sequence[str], lines: list[list[str]], width: int) -> bool:
+    """Whether every column can have room for its name, and for a fair part of what is longest in it."""
+    wanted = [max(len(name), min(_FAIR, max(len(line[n]) for line in lines))) for n, name in enumerate(columns)]
+    return sum(wanted) + 2 * (len(wanted) - 1) <= width
+
+
+def _table(columns: Sequence[str], lines: list[list[str]]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for line in lines:
+        table.add_row(*map(escape, line))
+    return table
+
+
+def _row_by_row(columns: Sequence[str], lines: list[list[str]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, line in enumerate(lines):
+        if number:
+            table.add_row("", "")
+        for name, cell in zip(columns, line, strict=True):
+            table.add_row(escape(name), escape(cell))
+    return table
+
+
+def local(instant: datetime | str | None, zone: ZoneInfo, *, empty: str = "") -> str:
+    """To the minute, by the owner's clock: tables are for people, JSON keeps the instant."""
+    if not instant:
+        return empty
+    when = datetime.fromisoformat(instant) if isinstance(instant, str) else instant
+    return f"{when.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def fail(error: errors.ForewatchError) -> NoReturn:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, settings, with_log
 from schemas.clock import SystemClock, start_of_day, zone
 from schemas.errors import ConfigError
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from extractors.connector import Preview
     from forewatch.settings import Settings
+    from schemas.event import Event
     from streams.work import Entry, Log
 
 app = typer.Typer(no_args_is_help=True)
@@ -139,7 +142,7 @@ def preview(
     if as_json:
         show_json(_document(file, found))
     else:
-        _show_preview(found)
+        _show_preview(found, zone(tz) if tz else settings().zone)
 
 
 def _preview(file: Path, tz: str, days: tuple[str, str], currency: str, answers: list[str], kind: str) -> Preview:
@@ -158,7 +161,9 @@ def _preview(file: Path, tz: str, days: tuple[str, str], currency: str, answers:
         first = _day(days[0]) if days[0] else now.astimezone(owner_zone).date()
         last = _day(days[1]) if days[1] else first + timedelta(days=366)
         window = (start_of_day(first, owner_zone), start_of_day(last, owner_zone))
-    pairs = dict(pair.split("=", 1) for pair in answers if "=" in pair)
+    if odd := next((pair for pair in answers if "=" not in pair), ""):
+        raise ConfigError(f"--answer {odd}: not of the form QUESTION=CHOICE", remedy="as in --answer date_order=DMY")
+    pairs = dict(pair.split("=", 1) for pair in answers)
     options = PreviewOptions(window=window, answers=pairs, currency=currency or None)
     return connector.preview(file, Context("me", "preview", owner_zone, now), options)
 
@@ -187,8 +192,15 @@ def _document(file: Path, found: Preview) -> dict[str, Any]:
     }
 
 
-def _show_preview(found: Preview) -> None:
-    rows = [(e.kind, e.occurred_at.isoformat(), e.title, e.amount or "", len(e.facts)) for e in found.events]
+def _shown(event: Event, owner_zone: ZoneInfo) -> str:
+    """When it is, by the owner's clock; for an appointment when it begins, not when it was told."""
+    if event.all_day and event.wall_start:
+        return event.wall_start[:10]
+    return local(event.starts_at or event.occurred_at, owner_zone)
+
+
+def _show_preview(found: Preview, owner_zone: ZoneInfo) -> None:
+    rows = [(e.kind, _shown(e, owner_zone), e.title, e.amount or "", len(e.facts)) for e in found.events]
     show_table(("kind", "when", "title", "amount", "facts"), rows, empty="no events")
     facts = [(f.kind, f.origin, f.certainty, f.span.quote if f.span else "") for e in found.events for f in e.facts]
     if facts:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
+from forewatch.cli.proposals import find_card
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError
 
@@ -54,16 +55,19 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Each request that left for a model: when, where to, how many bytes, what was withheld, what it cost."""
-    found = [row for row in with_log(_rows) if row["proposal"].startswith(proposal)]
+    if proposal:
+        proposal = find_card(proposal)["id"]
+    found = [row for row in with_log(_rows) if proposal in ("", row["proposal"])]
     if as_json:
         show_json(found)
         return
+    zone = settings().zone
     show_table(
         ("request", "at", "to", "sent", "received", "withheld", "tokens", "cost", "end"),
         [
             (
                 row["id"][:8],
-                row["at"][:16],
+                local(row["at"], zone),
                 f"{row['model']} at {row['host']}",
                 row["sent_bytes"],
                 row["received_bytes"],
@@ -86,7 +90,7 @@ def show(
     from forewatch.api import the_one
 
     rows = {row["id"]: row for row in with_log(_rows)}
-    row = rows[the_one(request, list(rows), "request", "see 'forewatch egress list'")]
+    row = rows[the_one(request, list(rows), "request", "forewatch egress list")]
     if as_json:
         show_json(row)
         return

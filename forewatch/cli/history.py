@@ -30,8 +30,12 @@ def query(
     """Ask your history. Works while the service runs, and without it."""
     from forewatch.storage.query import HistoryQuery
 
+    if export and as_json:
+        raise ConfigError("--export and --json exclude one another", remedy="choose one")
     chosen = settings()
     history, text = HistoryQuery(chosen.history, chosen.timezone), _text(sql)
+    if not text.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ConfigError("the query holds bytes that are no text", remedy="write it as UTF-8")
     if export:
         history.export(text, _form(export), sys.stdout.buffer)
         return
@@ -61,4 +65,6 @@ def _text(sql: str) -> str:
     try:
         return Path(sql[1:]).read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(f"{sql[1:]}: {error.strerror}") from error
+        raise ConfigError(f"{sql[1:]}: {error.strerror}", remedy="check the path") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{sql[1:]}: not a text file", remedy="save it as UTF-8") from error

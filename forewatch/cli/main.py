@@ -73,11 +73,25 @@ mcp.register(app)
 app.add_typer(audit.app, name="audit", help="The journal of everything proposed and done.")
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            sys.stdout.write(f"forewatch {version('forewatch')}\n")
+        except PackageNotFoundError:
+            sys.stdout.write("forewatch, from a checkout that is not installed\n")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     home: Annotated[
         Path | None, typer.Option(help="Where everything is kept; FOREWATCH_HOME sets it too.", show_default=False)
     ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", callback=_version, is_eager=True)
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is done, to stderr.")] = False,
 ) -> None:
     configure("debug" if verbose else "warning")

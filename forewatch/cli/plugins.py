@@ -11,7 +11,8 @@ import typer
 from forewatch.cli.console import Exit, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings
 from schemas.clock import SystemClock
-from schemas.errors import Refused, Unreachable
+from schemas.errors import ConfigError, Refused, Unreachable
+from schemas.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from actions.plugins.manifest import PluginManifest
@@ -90,7 +91,7 @@ def add(
     from forewatch.plugins import index as vetting
     from schemas.yaml_text import text_of
 
-    is_file = Path(what).suffix in (".yaml", ".yml")
+    is_file = Path(what).suffix in (".yaml", ".yml") or "/" in what
     entry = None if is_file else vetting.vetted(what)
     text = text_of(Path(what)) if entry is None else vetting.filled(entry, program, folder, host or [])
     manifest = _shelf().check(text)
@@ -174,6 +175,8 @@ def secret(
     from forewatch.plugins.house import vault_account
 
     text = None if forget else _asked(secret)
+    if text == "":
+        raise ConfigError("no secret was given", remedy="type it, or pipe it in")
     from extractors.vault import Vault
 
     vault = Vault.open(settings().vault, key_source(settings()))
@@ -182,6 +185,8 @@ def secret(
     finally:
         vault.close()
     say(f"{secret} is {'forgotten' if forget else 'in the vault'}")
+    if text and name not in _shelf().names():
+        say(f"attention: there is no plugin {name!r} yet; {did_you_mean(name, _shelf().names()) or 'add it'}")
 
 
 @app.command()

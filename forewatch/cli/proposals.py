@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
 from schemas.clock import SystemClock, zone
 from schemas.errors import ConfigError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 Proposal = Annotated[str, typer.Argument(help="Its id, or the start of it.")]
+Scope = Literal["key", "entity", "rule"]
 Digest = Annotated[
     str, typer.Option(help="The code of what you saw; without it, what 'proposals show' shows now is meant.")
 ]
@@ -35,9 +36,10 @@ def list_(
     if as_json:
         show_json(shown)
         return
+    zone = settings().zone
     show_table(
         ("id", "state", "urgency", "by", "title"),
-        [(c["id"][:8], c["phase"], c["urgency"], (c["deadline_at"] or "")[:16], c["title"]) for c in shown],
+        [(c["id"][:8], c["phase"], c["urgency"], local(c["deadline_at"], zone), c["title"]) for c in shown],
         empty="nothing is proposed",
     )
 
@@ -51,9 +53,10 @@ def digest(as_json: AsJson = False) -> None:
     if as_json:
         show_json(waiting)
         return
+    zone = settings().zone
     show_table(
         ("id", "priority", "by", "why not now", "title"),
-        [(c["id"][:8], _score(c), (c["deadline_at"] or "")[:10], _not_now(c), c["title"]) for c in waiting],
+        [(c["id"][:8], _score(c), local(c["deadline_at"], zone)[:10], _not_now(c), c["title"]) for c in waiting],
         empty="nothing waits in the digest",
     )
 
@@ -127,7 +130,7 @@ def _send(proposal: str, verb: str, digest: str, args: dict[str, Any], done: str
 @app.command()
 def approve(proposal: Proposal, digest: Digest = "", as_json: AsJson = False) -> None:
     """Allow exactly what is shown, once."""
-    _send(proposal, "approve", digest, {}, "approved; see 'forewatch runs show'", as_json)
+    _send(proposal, "approve", digest, {}, f"approved; see 'forewatch runs show {proposal}'", as_json)
 
 
 @app.command()
@@ -166,7 +169,7 @@ def reject(
 def never(
     proposal: Proposal,
     scope: Annotated[
-        str, typer.Option(help="key: this matter; entity: this rule about this other side; rule: this rule.")
+        Scope, typer.Option(help="key: this matter; entity: this rule about this other side; rule: this rule.")
     ] = "key",
     as_json: AsJson = False,
 ) -> None:
@@ -187,16 +190,16 @@ def snooze(
         _send(proposal, "snooze", "", {"until": until}, f"noted; quiet until it {until}", as_json)
         return
     when = _instant(until, SystemClock().now())
-    _send(proposal, "snooze", "", {"until": when.isoformat()}, f"asleep until {when.isoformat()}", as_json)
+    _send(proposal, "snooze", "", {"until": when.isoformat()}, f"asleep until {local(when, settings().zone)}", as_json)
 
 
 def _instant(text: str, now: datetime) -> datetime:
     units = {"d": "days", "h": "hours", "m": "minutes"}
-    if text[:-1].isdecimal() and text[-1:] in units:
-        return now + timedelta(**{units[text[-1]]: int(text[:-1])})
     try:
+        if text[:-1].isdecimal() and text[-1:] in units:
+            return now + timedelta(**{units[text[-1]]: int(text[:-1])})
         when = datetime.fromisoformat(text)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise ConfigError(
             f"{text!r} is neither a time nor a duration", remedy="write 2026-03-31T09:00, 3d, clears or changes"
         ) from error

@@ -13,6 +13,7 @@ from forewatch.cli.console import Exit, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, settings, with_log
 from schemas.clock import SystemClock
 from schemas.errors import NotFound
+from schemas.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from forewatch.settings import Settings
@@ -172,4 +173,5 @@ def _must_have(rules: RuleSet, rule: str, event: Event) -> None:
             f"the rule {rule!r} was not in use when the event came, on {day}",
             remedy="ask without a rule, or see 'forewatch rules backtest'",
         )
-    raise NotFound(f"there is no rule {rule!r}", remedy="see 'forewatch rules list'")
+    remedy = did_you_mean(rule, rules.by_id) or "see 'forewatch rules list'"
+    raise NotFound(f"there is no rule {rule!r}", remedy=remedy)

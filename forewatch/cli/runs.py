@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
 from forewatch.cli.proposals import find_card, pair
 
@@ -56,10 +56,11 @@ def show(run: Run, as_json: AsJson = False) -> None:
     if as_json:
         show_json({"proposal": card, "journal": entries})
         return
+    zone = settings().zone
     out.print(card["title"], markup=False)
     show_table(
         ("when", "entry", "step", "detail"),
-        [(e["at"], e["type"], e["body"].get("step", ""), e["says"]) for e in entries],
+        [(local(e["at"], zone), e["type"], e["body"].get("step", ""), e["says"]) for e in entries],
         empty="",
     )
 

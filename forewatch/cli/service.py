@@ -26,8 +26,11 @@ def init(
 
     chosen = settings()
     path = init_home(chosen.home, timezone)
+    zone = settings().timezone
     say(f"Forewatch lives in {chosen.home}")
-    say(f"settings: {path}")
+    say(f"settings: {path}, time zone {zone}")
+    if timezone and timezone != zone:
+        say(f"it was there before and stays as it is; for {timezone}, change timezone in {path}")
     say("next: forewatch accounts add maildir ~/Maildir, then forewatch serve")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from forewatch.cli.console import show_json, show_table
-from forewatch.cli.place import AsJson, duration, with_log
+from forewatch.cli.place import AsJson, duration, rules_in_use, with_log
+from forewatch.cli.rulesinuse import the_rule
 from schemas.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def stats(
     as_json: AsJson = False,
 ) -> None:
     """How often each rule fired, and what you made of it: approved, rejected, snoozed; its rate of false alarms."""
+    if rule:
+        the_rule(rules_in_use(), rule)
     start = SystemClock().now() - duration(since, "--since") if since else None
     found = [row for row in with_log(lambda log, chosen: _figures(log, chosen, start)) if rule in ("", row.rule)]
     if as_json:
