@@ -106,6 +106,7 @@ def _space(settings: Settings) -> Iterator[Check]:
 
 
 def _isolation(settings: Settings) -> Iterator[Check]:
+    from actions.isolation import processes
     from actions.isolation.sandbox import bwrap_problem, strongest
 
     if (mode := strongest()) == "bwrap":
@@ -113,6 +114,9 @@ def _isolation(settings: Settings) -> Iterator[Check]:
     else:
         detail = f"{mode}: {bwrap_problem()}; tools that need the network or more than reading stay off"
         yield Check("isolation", "warn", detail, "install bubblewrap (Debian: apt install bubblewrap)")
+    if not processes.are_bounded():
+        detail = "as root, where no control group can be made, a plugin may start any number of processes"
+        yield Check("processes", "warn", detail, "run Forewatch as a user of its own")
 
 
 def _plugins(settings: Settings) -> Iterator[Check]:

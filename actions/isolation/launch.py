@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from actions.isolation import landlock, limits, seccomp
+from actions.isolation import landlock, limits, processes, seccomp
 
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 _CAPABILITIES = 64
@@ -24,6 +24,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != order["parent"]:  # it died before we asked
         os._exit(1)
+    processes.bound(order["limits"]["processes"])
     limits.apply(order["limits"])
     code = seccomp.program(internet=order["mode"] == "bwrap") if seccomp.is_supported() else b""
     command = order["command"]
