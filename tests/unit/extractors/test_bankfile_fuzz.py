@@ -22,7 +22,10 @@ from tests.scale import scaled
 CASES = Path(__file__).parents[2] / "cases" / "bank"
 CONTEXT = Context("nora", "giro", ZoneInfo("Europe/Berlin"), datetime(2026, 4, 1, tzinfo=UTC))
 OPTIONS = PreviewOptions(currency="EUR", answers={"date_order": "DMY"})
-GOOD = {p.name: p.read_bytes() for p in sorted(CASES.iterdir()) if p.suffix in (".ofx", ".qif", ".sta", ".xml", ".csv")}
+SAMPLES = ("b0", "b1", "b21", "b23", "b26", "b30", "b40")
+"""Cases of different structures: each is damaged a hundredfold, and what only differs in its words breaks alike."""
+SUFFIXES = (".ofx", ".qif", ".sta", ".xml", ".csv")
+GOOD = {p.name: p.read_bytes() for p in sorted(CASES.iterdir()) if p.suffix in SUFFIXES and p.stem.startswith(SAMPLES)}
 ROW = b"2026-03-02,Cafe,-4.20\n"
 TABLE = b"Date,Payee,Amount\n"
 ENTRY = b'<Ntry><Amt Ccy="EUR">1</Amt><CdtDbtInd>CRDT</CdtDbtInd><BookgDt><Dt>2026-03-02</Dt></BookgDt></Ntry>'

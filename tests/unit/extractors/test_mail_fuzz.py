@@ -17,6 +17,8 @@ from schemas.event import Event
 from tests.scale import scaled
 
 CASES = Path(__file__).parents[2] / "cases" / "email"
+SAMPLES = ("e0", "e1", "e23", "e24", "e27", "e36")
+"""Cases of different structures: each is damaged a hundredfold, and what only differs in its words breaks alike."""
 MEMORY = 2 * 1024**3
 """Address space of the process that reads them all."""
 CPU_S = scaled(150, 450)
@@ -26,7 +28,8 @@ EVENT_CAP = 900_000
 
 
 def corpus() -> Iterator[bytes]:
-    samples = [path.read_bytes() for path in sorted(CASES.iterdir()) if path.suffix in (".eml", ".mbox")]
+    paths = [path for path in sorted(CASES.iterdir()) if path.suffix in (".eml", ".mbox")]
+    samples = [path.read_bytes() for path in paths if path.stem.startswith(SAMPLES)]
     return hostile.mails(samples, seed=20260302, rounds=scaled(1, 8))
 
 
