@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -24,18 +25,19 @@ from actions.testing.household import OWNER, trigger
 from actions.tools.notify import Notify
 from actions.tools.tool import Registry
 from actions.tools.wait import all_waits
+from forewatch.heap import survivors_set_aside
 from schemas import ids
 from schemas.clock import Clock, SystemClock
 from schemas.command import Command
 from schemas.trigger import Trigger
 from schemas.value import Integrity, Value
-from streams import topics
+from streams import act, topics
 from streams.act import ActAgent, ActDeps
 from streams.codec import encode
 from streams.log import open_log
 from streams.work import Batch, Log
 
-RUNS, DUE, PER_S = 10_000, 2_000, 100
+RUNS, FEW, DUE, PER_S = 10_000, 200, 2_000, 100
 AT_ONCE = 200
 """Runs that are begun together, so that their journal entries are written together."""
 SHORT_RUNS, STEPS = 1_000, 5
@@ -46,7 +48,11 @@ MARGIN_S = 5.0
 
 @dataclass(frozen=True)
 class Waiting:
-    """Of ``RUNS`` runs that wait. ``late_*``: from the due instant to the journal entry that says so, in seconds."""
+    """Of runs that wait. ``late_*``: from the due instant to the journal entry that says so, in seconds.
+
+    ``cpu_ms_per_wake`` is of the whole process, from the wake-up to the end of the run: what else the machine does
+    changes it little.
+    """
 
     made_s: float
     mb_over_idle: float
@@ -57,6 +63,7 @@ class Waiting:
     late_p99_s: float
     late_max_s: float
     cpu_percent: float
+    cpu_ms_per_wake: float
 
 
 @dataclass(frozen=True)
@@ -65,10 +72,17 @@ class Short:
 
     steps_per_s: float
     bare_per_s: float
+    """The same tool called and read back in as many chains of as many steps, as many at once, without runs."""
+    cpu_ms: float
+    bare_cpu_ms: float
 
     @property
     def ratio(self) -> float:
         return self.bare_per_s / self.steps_per_s
+
+    @property
+    def cpu_ratio(self) -> float:
+        return self.cpu_ms / self.bare_cpu_ms
 
 
 @dataclass(frozen=True)
@@ -128,12 +142,17 @@ def _waits() -> list[dict[str, object]]:
     ]
 
 
-async def _settled(act: ActAgent) -> None:
-    while await act.step():
+async def _settled(agent: ActAgent) -> None:
+    while await agent.step():
         pass
 
 
-async def waiting(folder: Path) -> Waiting:
+async def waiting(folder: Path, runs: int = RUNS) -> Waiting:
+    with survivors_set_aside():  # as ``forewatch serve`` does
+        return await _waiting(folder, runs)
+
+
+async def _waiting(folder: Path, runs: int) -> Waiting:
     log = await open_log(f"embedded://{folder}/log.db?sync=normal", "bench", 1)
     stage = Stage(log, folder, _waits(), SystemClock())
     await stage.act.assigned(0)
@@ -142,22 +161,22 @@ async def waiting(folder: Path) -> Waiting:
     gc.collect()
     idle, began = _mb(), time.perf_counter()
     far = stage.clock.now() + timedelta(days=20)
-    for start in range(1, RUNS + 1, AT_ONCE):
-        numbers = range(start, min(start + AT_ONCE, RUNS + 1))
+    for start in range(1, runs + 1, AT_ONCE):
+        numbers = range(start, min(start + AT_ONCE, runs + 1))
         await asyncio.gather(*(stage.begin(number, far + timedelta(seconds=number)) for number in numbers))
         await _settled(stage.act)
     made = time.perf_counter() - began
     gc.collect()
     over = _mb() - idle
-    first = stage.clock.now() + timedelta(seconds=2 * made * DUE / RUNS + MARGIN_S)
+    first = stage.clock.now() + timedelta(seconds=2 * made * DUE / runs + MARGIN_S)
     for start in range(0, DUE, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, DUE))
-        begun = (stage.begin(RUNS + 1 + n, first + timedelta(seconds=n / PER_S)) for n in numbers)
+        begun = (stage.begin(runs + 1 + n, first + timedelta(seconds=n / PER_S)) for n in numbers)
         await asyncio.gather(*begun)
     await _settled(stage.act)
     assert stage.clock.now() < first, "the machine is too busy: the waits were due before all of them had begun"
     tasks = len(asyncio.all_tasks())
-    late, cpu = await _woken(stage, first + timedelta(seconds=DUE / PER_S))
+    late, cpu, each = await _woken(stage, first + timedelta(seconds=DUE / PER_S))
     await stage.act.close()
     began = time.perf_counter()
     stage.act = stage.agent()
@@ -168,14 +187,15 @@ async def waiting(folder: Path) -> Waiting:
     gc.collect()
     after = _mb() - idle
     await log.close()
-    return Waiting(made, over, restart, after, tasks, _at(late, 0.5), _at(late, 0.99), max(late), cpu)
+    return Waiting(made, over, restart, after, tasks, _at(late, 0.5), _at(late, 0.99), max(late), cpu, each)
 
 
-async def _woken(stage: Stage, last: datetime) -> tuple[list[float], float]:
-    """Sleeps from one due instant to the next, as the ticker does; how late each wait was found to be over."""
+async def _woken(stage: Stage, last: datetime) -> tuple[list[float], float, float]:
+    """Sleeps from one due instant to the next, as the ticker does; how late each wait was found to be over, the
+    share of a core in percent, and the CPU of a wake in milliseconds."""
     news = asyncio.Event()
     stage.act.on_work = news.set
-    process, cpu, began = psutil.Process(), sum(psutil.Process().cpu_times()[:2]), time.perf_counter()
+    cpu, began = time.process_time(), time.perf_counter()
     while stage.clock.now() < last + timedelta(seconds=2):
         news.clear()
         await stage.act.begin()
@@ -185,9 +205,10 @@ async def _woken(stage: Stage, last: datetime) -> tuple[list[float], float]:
             await asyncio.wait_for(news.wait(), pause)
         except TimeoutError:
             continue
-    used = 100 * (sum(process.cpu_times()[:2]) - cpu) / (time.perf_counter() - began)
+    share = 100 * (time.process_time() - cpu) / (time.perf_counter() - began)
     await _settled(stage.act)
-    return await _lateness(stage, last), used
+    each = 1000 * (time.process_time() - cpu) / DUE
+    return await _lateness(stage, last), share, each
 
 
 async def _lateness(stage: Stage, last: datetime) -> list[float]:
@@ -213,19 +234,27 @@ async def short(folder: Path) -> Short:
     await stage.act.assigned(0)
     for number in range(SHORT_RUNS):
         await stage.begin(number, stage.clock.now())
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     await _settled(stage.act)
-    took = time.perf_counter() - began
+    took, cpu_took = time.perf_counter() - began, time.process_time() - cpu
     states = [state for book in stage.act.books() for state in book.proposals.values()]
     assert {state.phase for state in states} == {"done"}, "a run did not end as it should"
     bare = Notify(folder / "bare", stage.clock)
-    began = time.perf_counter()
-    for number in range(SHORT_RUNS * STEPS):
-        out = await bare.call({"text": "step"}, f"{number:032x}")
-        await bare.verify({"text": "step"}, f"{number:032x}", out)
-    alone = time.perf_counter() - began
+    began, cpu = time.perf_counter(), time.process_time()
+    room = asyncio.Semaphore(act.AT_ONCE)
+    await asyncio.gather(*(_bare_chain(bare, number, room) for number in range(SHORT_RUNS)))
+    alone, cpu_alone = time.perf_counter() - began, time.process_time() - cpu
     await log.close()
-    return Short(SHORT_RUNS * STEPS / took, SHORT_RUNS * STEPS / alone)
+    steps = SHORT_RUNS * STEPS
+    return Short(steps / took, steps / alone, 1000 * cpu_took / steps, 1000 * cpu_alone / steps)
+
+
+async def _bare_chain(tool: Notify, chain: int, room: asyncio.Semaphore) -> None:
+    async with room:
+        for step in range(STEPS):
+            key = f"{chain * STEPS + step:032x}"
+            out = await tool.call({"text": "step"}, key)
+            assert await tool.verify({"text": "step"}, key, out) is not None
 
 
 RULE = """
@@ -283,7 +312,7 @@ def _mb() -> float:
     return float(psutil.Process().memory_info().rss) / (1 << 20)
 
 
-PARTS = {"waiting": waiting, "short": short, "soon": soon}
+PARTS = {"waiting": waiting, "few": partial(waiting, runs=FEW), "short": short, "soon": soon}
 
 
 def measure(part: str) -> dict[str, float]:
@@ -297,7 +326,8 @@ def measure(part: str) -> dict[str, float]:
 def main() -> None:
     found = Short(**measure("short"))
     print(f"{SHORT_RUNS} runs of {STEPS} steps   {found.steps_per_s:.0f} steps/s;", end=" ")
-    print(f"bare tool calls {found.ratio:.1f} times as fast")
+    print(f"bare tool calls {found.bare_per_s:.0f} calls/s, {found.ratio:.1f} times as fast")
+    print(f"  CPU of a step        {found.cpu_ms:.2f} ms, {found.cpu_ratio:.1f} times that of a bare call")
     spans = Soon(**measure("soon"))
     print(f"event to proposal      p50 {spans.p50_ms:.0f} ms, p99 {spans.p99_ms:.0f} ms   (target <= 1000)")
     many = Waiting(**measure("waiting"))  # type: ignore[arg-type]  # one of them is an int
@@ -307,7 +337,10 @@ def main() -> None:
     print(f"folded in {many.restart_s:.1f} s")
     print(f"  woken {PER_S} a second   late p50 {many.late_p50_s * 1000:.0f} ms, p99 {many.late_p99_s * 1000:.0f} ms,"
           f" worst {many.late_max_s * 1000:.0f} ms   (target <= 1000)")  # fmt: skip
-    print(f"  at {many.cpu_percent:.0f} % of a core; they began at {RUNS / many.made_s:.0f} runs/s")
+    few = Waiting(**measure("few"))  # type: ignore[arg-type]
+    print(f"  CPU of a wake        {many.cpu_ms_per_wake:.2f} ms, {many.cpu_percent:.0f} % of a core;", end=" ")
+    print(f"with {FEW} waiting runs {few.cpu_ms_per_wake:.2f} ms")
+    print(f"  they began at        {RUNS / many.made_s:.0f} runs/s")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import uvicorn
 
 from forewatch.api import create_api
 from forewatch.erase import finish
+from forewatch.heap import keep_tidy, survivors_set_aside
 from forewatch.memories import keep_index
 from forewatch.settings import Settings
 from forewatch.wiring import Service, build
@@ -33,7 +34,7 @@ MAINTAIN_EVERY_S = 5.0
 async def serve(settings: Settings, *, on_ready: Callable[[], None] = lambda: None) -> None:
     """Returns after SIGINT or SIGTERM; raises what made the service fail."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with only_one(settings.home):
+    with only_one(settings.home), survivors_set_aside():
         await asyncio.to_thread(finish, settings, SystemClock())
         service = await build(settings, SystemClock(), SystemRandom())
         try:
@@ -84,6 +85,7 @@ async def _until_stopped(service: Service, on_ready: Callable[[], None]) -> None
             asyncio.ensure_future(service.watchers.run()),
             asyncio.ensure_future(service.reloader.run()),
             asyncio.ensure_future(service.watchdog.run()),
+            asyncio.ensure_future(keep_tidy(lambda: service.ticker.next_due() - service.clock.now())),
             asyncio.ensure_future(keep_index(service.settings, service.act.books, service.meaning)),
         )
 

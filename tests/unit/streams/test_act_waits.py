@@ -291,6 +291,9 @@ def test_a_run_that_waits_holds_no_task_and_no_lock() -> None:
         await stage.begin(range(1, 41))
         await stage.act.step()
         assert stage.phases(40) == ["waiting", "pending"]
+        plans = [plan for number in range(1, 41) if (plan := stage.state(number).plan)]
+        assert len(plans) == 40
+        assert len({id(plan.steps[0].retry) for plan in plans}) == 1
         assert _held() == before
         assert len(asyncio.all_tasks()) == 1
 
