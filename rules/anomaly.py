@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import exp, isfinite, log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rules.baseline import Baselines
 from rules.case import Case
@@ -35,14 +34,13 @@ _PRIOR_SIGMA, _PRIOR_COUNT = 0.3, 6
 """What is taken for usual before anything is known, and the values that it counts as: the spread of few is a guess."""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """``z`` deviations from the median of ``count`` earlier values; ``times`` the median."""
+class Score(NamedTuple):
+    """``z`` deviations from the median of ``number`` earlier values; ``times`` the median."""
 
     z: float
     times: float
     median: float
-    count: int
+    number: int
 
 
 def score(value: float, earlier: Iterable[float]) -> Score:
@@ -51,7 +49,8 @@ def score(value: float, earlier: Iterable[float]) -> Score:
     count, middle = len(known), _middle(known)
     spread = _MAD_TO_SIGMA * _middle(sorted([abs(x - middle) for x in known]))
     sigma = (spread * count + _PRIOR_SIGMA * _PRIOR_COUNT) / (count + _PRIOR_COUNT)
-    return Score((log(value) - middle) / max(sigma, _LEAST_SIGMA), value / exp(middle), exp(middle), count)
+    usual = exp(middle)
+    return Score((log(value) - middle) / max(sigma, _LEAST_SIGMA), value / usual, usual, count)
 
 
 def _middle(ascending: Sequence[float]) -> float:
@@ -91,7 +90,7 @@ class AnomalyDetector:
             "anomaly.median": derived({"amount": f"{usual:.2f}", "currency": unit}, "Money", (event.id,), integrity)
             if unit
             else derived(usual, "Number", (event.id,), integrity),
-            "anomaly.count": derived(result.count, "Number", (event.id,), integrity),
+            "anomaly.count": derived(result.number, "Number", (event.id,), integrity),
             "anomaly.score": derived(round(result.z, 1), "Number", (event.id,), integrity),
         }
         fire_for(moment, occasion, "anomalous", values=values, conditions=(condition,))
@@ -101,7 +100,7 @@ class AnomalyDetector:
 
     def _judge(self, value: float, result: Score | None) -> tuple[Reason, ConditionValue]:
         model = self._model
-        count = result.count if result else 0
+        count = result.number if result else 0
         if result is None or count < model.min_history:
             return "no_history", _condition(f"{count} earlier values", count, f">= {model.min_history}", False)
         says = f"{result.times:.1f} times the median of {count} earlier values"
