@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from math import exp, isfinite, log
+from collections.abc import Iterable, Sequence
+from math import exp, log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rules.baseline import Baselines
 from rules.case import Case
-from rules.cel.codegen import compile_value
-from rules.cel.errors import CelError
-from rules.fields import PARAMETERS, EventFields, family, first_facts, payload_of, scope
 from rules.language import ConditionError
 from rules.match import fire_for
 from rules.moment import Moment
 from rules.occasion import Occasion
+from rules.quantity import Quantity
 from rules.template import parse_key
 from rules.timers import Timer
 from rules.values import derived
@@ -66,15 +64,15 @@ class AnomalyDetector:
             self._by = parse_key(model.by, rule.canonical)
         except ConditionError as error:
             raise error.under("anomaly", "by") from error
-        self._values = {tag: _compile(model.value, rule, tag) for tag in dict.fromkeys(map(family, rule.kinds))}
+        self._value = Quantity(model.value, rule, "anomaly")
 
     def matched(self, moment: Moment, occasion: Occasion) -> None:
         rule, event = occasion.rule, occasion.event
-        found = self._values[family(event.kind)](event, payload_of(event), first_facts(event), {})
-        value, unit = _number(found)
-        if value is None:
+        found = self._value.of(event)
+        if found is None or found[0] <= 0:  # only positive values have a logarithm
             moment.note(rule, occasion.key, "skipped", "no_value", occasion=occasion)
             return
+        value, unit = float(found[0]), found[1]
         key = f"{self._by.of(occasion.read, event.subject, moment.zone)}|{unit}"
         earlier = self._learn(moment, rule, key, event, log(value))
         result = score(value, earlier) if earlier else None
@@ -131,23 +129,6 @@ class AnomalyDetector:
             if len(seasonal) >= self._model.min_history:
                 return seasonal
         return earlier
-
-
-def _compile(source: str, rule: PreparedRule, tag: str) -> Callable[..., Any]:
-    environment = EventFields(rule.kinds, here=tag)
-    try:
-        return compile_value(source, environment, PARAMETERS, scope(rule.zone))
-    except CelError as error:
-        raise ConditionError(error.message, ("anomaly", "value"), offset=error.offset, remedy=error.remedy) from error
-
-
-def _number(found: Any) -> tuple[float | None, str]:
-    """The value and its unit (a currency); only positive values have a logarithm."""
-    if found is None or isinstance(found, (str, bool)):
-        return None, ""
-    unit = str(getattr(found, "currency", ""))
-    value = float(found.amount if unit else found)
-    return (value if value > 0 and isfinite(value) else None), unit
 
 
 def _condition(condition: str, value: float, wanted: str, holds: bool) -> ConditionValue:

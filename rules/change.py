@@ -86,7 +86,7 @@ class ChangeDetector:
         self._measure = Measure(model.value, model.by, rule, "change")
         self._memory = MEMORY_AFTER_END + 2 * model.apart.timedelta()  # the next two decide whether it goes back
         if model.direction != "any" or model.min_change or model.min_percent:
-            self._measure.must_be_ordered("change", "a 'direction', 'min_change' or 'min_percent'")
+            self._measure.must_be_ordered("a 'direction', 'min_change' or 'min_percent'")
         if model.min_percent and "timestamp" in self._measure.types:
             remedy = "use 'min_change', in seconds"
             raise ConditionError("a date has no percents", ("change", "min_percent"), remedy=remedy)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from rules.cel.checker import check
-from rules.cel.codegen import compile_value
-from rules.cel.errors import CelError
 from rules.cel.runtime import is_money
-from rules.fields import PARAMETERS, EventFields, family, first_facts, payload_of, scope
+from rules.expression import Expression
 from rules.language import ConditionError
 from rules.quantity import bounded
 from rules.template import Key, parse_key
@@ -64,25 +62,17 @@ class Measure:
         except ConditionError as error:
             raise error.under(detector, "by") from error
         self._zone = rule.zone
-        self._values: dict[str, Any] = {}
-        self.types: set[str] = set()
-        for tag in dict.fromkeys(map(family, rule.kinds)):
-            environment = EventFields(rule.kinds, here=tag)
-            try:
-                self.types.add(check(value, environment).type)
-                self._values[tag] = compile_value(value, environment, PARAMETERS, scope(rule.zone))
-            except CelError as error:
-                path = (detector, field)
-                raise ConditionError(error.message, path, offset=error.offset, remedy=error.remedy) from error
+        self._expression = Expression(value, rule, detector, field)
 
-    def must_be_ordered(self, detector: str, why: str) -> None:
-        wrong = sorted(self.types - ORDERED)
-        if wrong:
-            raise ConditionError(f"{why} needs a number, an amount or a date, not a {wrong[0]}", (detector, "value"))
+    @property
+    def types(self) -> Set[str]:
+        return self._expression.types.keys()
+
+    def must_be_ordered(self, why: str) -> None:
+        self._expression.must_be(ORDERED, f"{why} needs a number, an amount or a date")
 
     def of(self, occasion: Occasion) -> Reading | None:
-        event = occasion.event
-        return reading(self._values[family(event.kind)](event, payload_of(event), first_facts(event), {}))
+        return reading(self._expression.of(occasion.event))
 
     def key(self, occasion: Occasion) -> str:
         """Without ``by``: the subject."""

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from rules.cel.checker import check
-from rules.cel.codegen import compile_value
-from rules.cel.errors import CelError
-from rules.fields import PARAMETERS, EventFields, family, first_facts, payload_of, scope
-from rules.language import ConditionError
+from rules.expression import Expression
 
 if TYPE_CHECKING:
     from rules.prepared import PreparedRule
@@ -19,7 +14,7 @@ if TYPE_CHECKING:
 _LARGEST = 10**18
 _PLACES = 9
 """What is larger, or finer, is no quantity of a household, and would fill the state."""
-_NUMBERS = ("int", "double", "money", "dyn")
+_NUMBERS = frozenset(("int", "double", "money", "dyn"))
 
 
 def bounded(number: Decimal) -> Decimal | None:
@@ -34,26 +29,15 @@ class Quantity:
     """``part`` names the detector whose ``value`` the expression is, for errors."""
 
     def __init__(self, source: str, rule: PreparedRule, part: str) -> None:
-        tags = dict.fromkeys(map(family, rule.kinds))
-        self._read = {tag: _compile(source, rule, tag, part) for tag in tags}
+        self._expression = Expression(source, rule, part)
+        article = "an" if part[0] in "aeiou" else "a"
+        self._expression.must_be(_NUMBERS, f"{article} {part} needs a number or an amount")
 
     def of(self, event: Any) -> tuple[Decimal, str] | None:
         """The number and its currency (empty for plain numbers); None where there is none."""
-        found = self._read[family(event.kind)](event, payload_of(event), first_facts(event), {})
+        found = self._expression.of(event)
         if found is None or isinstance(found, (str, bool)):
             return None
         unit = str(getattr(found, "currency", ""))
-        number = Decimal(str(found.amount if unit else found))
-        short = bounded(number)
+        short = bounded(Decimal(str(found.amount if unit else found)))
         return None if short is None else (short, unit)
-
-
-def _compile(source: str, rule: PreparedRule, tag: str, part: str) -> Callable[..., Any]:
-    environment = EventFields(rule.kinds, here=tag)
-    try:
-        found = check(source, environment).type
-        if found not in _NUMBERS:
-            raise ConditionError(f"a {part} needs a number or an amount, not a {found}", (part, "value"))
-        return compile_value(source, environment, PARAMETERS, scope(rule.zone))
-    except CelError as error:
-        raise ConditionError(error.message, (part, "value"), offset=error.offset, remedy=error.remedy) from error

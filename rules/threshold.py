@@ -39,7 +39,7 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
 class ThresholdDetector:
     def __init__(self, model: Threshold, rule: PreparedRule) -> None:
         self._measure = Measure(model.value, model.by, rule, "threshold")
-        self._measure.must_be_ordered("threshold", "a bound")
+        self._measure.must_be_ordered("a bound")
         if "timestamp" in self._measure.types:
             remedy = "use a deadline"
             raise ConditionError("a bound is a number, and the value is a date", ("threshold", "value"), remedy=remedy)
