@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date
 from math import exp, log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rules.baseline import Baselines
 from rules.case import Case
@@ -13,7 +14,7 @@ from rules.match import fire_for
 from rules.moment import Moment
 from rules.occasion import Occasion
 from rules.quantity import Quantity
-from rules.template import parse_key
+from rules.template import DAYS, MONTHS, parse_key
 from rules.timers import Timer
 from rules.values import derived
 from schemas import clock
@@ -74,9 +75,9 @@ class AnomalyDetector:
             return
         value, unit = float(found[0]), found[1]
         key = f"{self._by.of(occasion.read, event.subject, moment.zone)}|{unit}"
-        earlier = self._learn(moment, rule, key, event, log(value))
+        earlier, season = self._learn(moment, rule, key, event, log(value))
         result = score(value, earlier) if earlier else None
-        reason, condition = self._judge(value, result)
+        reason, condition = self._judge(value, result, season)
         if reason != "anomalous" or result is None:
             self._unremarkable(moment, occasion, reason, condition)
             return
@@ -96,12 +97,12 @@ class AnomalyDetector:
     def due(self, moment: Moment, rule: PreparedRule, case: Case, timers: Iterable[Timer]) -> None:
         raise AssertionError("an anomaly sets no timers")
 
-    def _judge(self, value: float, result: Score | None) -> tuple[Reason, ConditionValue]:
+    def _judge(self, value: float, result: Score | None, season: str) -> tuple[Reason, ConditionValue]:
         model = self._model
         count = result.number if result else 0
         if result is None or count < model.min_history:
             return "no_history", _condition(f"{count} earlier values", count, f">= {model.min_history}", False)
-        says = f"{result.times:.1f} times the median of {count} earlier values"
+        says = f"{result.times:.1f} times the median of {count} earlier values{season}"
         up = model.direction != "down" and result.z >= model.threshold and result.times >= model.times
         down = model.direction != "up" and -result.z >= model.threshold and result.times * model.times <= 1
         wanted = f"score >= {model.threshold:g}, {model.times:g} times, at least {model.floor:g}"
@@ -119,16 +120,26 @@ class AnomalyDetector:
             moment.save(case)
         moment.note(rule, occasion.key, "skipped", reason, occasion=occasion, conditions=(condition,))
 
-    def _learn(self, moment: Moment, rule: PreparedRule, key: str, event: Any, value: float) -> Sequence[float]:
-        """The earlier values that it is compared with."""
+    def _learn(
+        self, moment: Moment, rule: PreparedRule, key: str, event: Any, value: float
+    ) -> tuple[Sequence[float], str]:
+        """The earlier values that it is compared with, and which of all they are, in words."""
         baselines: Baselines = moment.memory.baselines
         day = clock.local_day(event.occurred_at, moment.zone)
         earlier = baselines.learn(rule.id, key, day, value)
         if self._model.season:
-            seasonal = baselines.learn(rule.id, f"{key}|month {day.month}", day, value)
+            part, words = _season(self._model.season, day)
+            seasonal = baselines.learn(rule.id, f"{key}|{part}", day, value)
             if len(seasonal) >= self._model.min_history:
-                return seasonal
-        return earlier
+                return seasonal, words
+        return earlier, ""
+
+
+def _season(season: Literal["month", "weekday"], day: date) -> tuple[str, str]:
+    """The part of the year or week that the day belongs to: its name in the state, and in words."""
+    if season == "month":
+        return f"month {day.month}", f" in {MONTHS[day.month - 1]}"
+    return f"weekday {day.isoweekday()}", f" on {DAYS[day.weekday()]}s"
 
 
 def _condition(condition: str, value: float, wanted: str, holds: bool) -> ConditionValue:

@@ -25,11 +25,11 @@ class Values(Protocol):
 
 _HOLE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*", re.IGNORECASE)
-_MONTHS = (
+MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Unicode categories of what is not seen: controls, direction marks, zero-width, surrogates, private, unassigned."""
 _MARKUP = str.maketrans(dict.fromkeys("<>`"))
@@ -67,14 +67,14 @@ def _date(value: Any, zone: ZoneInfo, argument: str) -> str:
     if not isinstance(value, datetime):
         return show(value, zone)
     local = value.astimezone(zone)
-    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+    return f"{local.day} {MONTHS[local.month - 1]} {local.year}"
 
 
 def _day(value: Any, zone: ZoneInfo, argument: str) -> str:
     if not isinstance(value, datetime):
         return show(value, zone)
     local = value.astimezone(zone)
-    return f"{_DAYS[local.weekday()]} {local.day} {_MONTHS[local.month - 1]}"
+    return f"{DAYS[local.weekday()]} {local.day} {MONTHS[local.month - 1]}"
 
 
 def _time(value: Any, zone: ZoneInfo, argument: str) -> str:

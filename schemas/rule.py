@@ -163,8 +163,8 @@ class Anomaly(Model):
     floor: float = Field(default=0.0, ge=0)
     times: float = Field(default=1.5, ge=1)
     direction: Literal["up", "down", "both"] = "up"
-    season: Literal["month"] | None = None
-    """month: compare with the same month of earlier years once that has ``min_history`` values."""
+    season: Literal["month", "weekday"] | None = None
+    """Compare with the same month of earlier years, or the same day of the week, once that has ``min_history`` values."""
 
 
 class Conflict(Model):

@@ -74,7 +74,7 @@ DETECTORS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
         _ROWS, "anomaly",
         _one(
             value=["amount", "-amount"], by_=["account", "payload.merchant"], threshold_=[1.0], min_history=[3, 5],
-            direction_=["both", "down"], floor_=[6.0], season_=["month"],
+            direction_=["both", "down"], floor_=[6.0], season_=["month", "weekday"],
         ),
     ),
     "conflict": _detector(

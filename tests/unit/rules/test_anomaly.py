@@ -111,7 +111,7 @@ def test_it_looks_in_the_direction_that_the_rule_names(player: Make, direction: 
 def test_with_a_season_a_month_is_compared_with_the_same_month(player: Make) -> None:
     """Heating costs ten times as much in January as in July, every year."""
     rule = SPENDING | {"anomaly": SPENDING["anomaly"] | {"season": "month", "min_history": 3, "times": 1.5}}
-    events = []
+    events: list[Event] = []
     for year in range(2020, 2026):
         for month, cents in ((1, 20_000), (7, 2_000), (8, 2_100), (9, 2_000), (10, 2_050)):
             events.append(charge(len(events), cents, at=f"{year}-{month:02d}-10"))
@@ -120,6 +120,23 @@ def test_with_a_season_a_month_is_compared_with_the_same_month(player: Make) -> 
     assert said == [(2021, 1), (2022, 1)], "until January has a history of its own"
     played.evaluate(charge(99, 40_000, at="2026-01-10"))
     assert len(played.triggers()) == 3
+    assert played.triggers()[-1].explanation.values[-1].condition == (
+        "2.0 times the median of 6 earlier values in January"
+    )
+
+
+def test_with_weekdays_a_saturday_is_compared_with_saturdays(player: Make) -> None:
+    """The market on Saturdays takes ten times what a day in the week takes, and once as much on a Wednesday."""
+    rule = SPENDING | {"anomaly": SPENDING["anomaly"] | {"season": "weekday", "min_history": 3, "times": 1.5}}
+    days = [(week, day) for week in range(8) for day in (0, 2, 5)]
+    events = [charge(n, 20_000 if day == 5 or (week, day) == (7, 2) else 2_000 + 10 * week, at=f"+{7 * week + day}d")
+              for n, (week, day) in enumerate(days)]  # fmt: skip
+    played = player("Europe/Berlin", rule).play(events)
+    said = [(trigger.fired_at.date() - events[0].occurred_at.date()).days for trigger in played.triggers()]
+    assert said == [7 + 5, 14 + 5, 7 * 7 + 2], "until Saturdays have a history of their own"
+    assert played.triggers()[-1].explanation.values[-1].condition == (
+        "9.9 times the median of 7 earlier values on Wednesdays"
+    )
 
 
 def test_a_corrected_charge_withdraws_what_was_said_of_it(player: Make) -> None:
