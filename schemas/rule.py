@@ -164,7 +164,7 @@ class Anomaly(Model):
     times: float = Field(default=1.5, ge=1)
     direction: Literal["up", "down", "both"] = "up"
     season: Literal["month", "weekday"] | None = None
-    """Compare with the same month of earlier years, or the same day of the week, once that has ``min_history`` values."""
+    """Compare with the same month of earlier years, or day of the week, once that has ``min_history`` values."""
 
 
 class Conflict(Model):
