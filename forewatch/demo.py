@@ -19,7 +19,9 @@ from forewatch.sample.household import Household
 from forewatch.sample.score import Offer, Score, score
 from forewatch.sample.speech import Book
 from forewatch.settings import Settings
-from forewatch.wiring import Service, build, open_settings_log
+from forewatch.wiring import Service, build, load_rules, open_settings_log, rule_paths
+from rules.loader import load
+from rules.ruleset import RuleSet
 from schemas.account import AccountState
 from schemas.clock import ManualClock, local_day, start_of_day
 from schemas.event import Event
@@ -49,6 +51,8 @@ class Play:
     prefix: str = "forewatch"
     answer: Answer | None = None
     progress: Callable[[date, date, date], None] = lambda day, start, end: None
+    started: Callable[[], object] = lambda: None
+    """Called once the service is up, before it does its first work."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -69,6 +73,18 @@ class Played:
 
 household_of = lru_cache(maxsize=2)(generate)
 """Deterministic, and it takes seconds: processes that play the same year again and again make it once."""
+
+
+def rules_of(settings: Settings, setup: Setup) -> RuleSet:
+    """Where only the shipped rules are used, they are read once for all plays of a process and of those it forks."""
+    if settings.rule_paths or settings.disabled_rules or not settings.library:
+        return load_rules(settings, setup)
+    return _shipped(rule_paths(settings), settings.timezone, frozenset(setup.playbooks))
+
+
+@lru_cache(maxsize=2)
+def _shipped(paths: tuple[Path, ...], zone: str, playbooks: frozenset[str]) -> RuleSet:
+    return load(paths, zone=ZoneInfo(zone), playbooks=playbooks)
 
 
 def settings_of(play: Play) -> Settings:
@@ -100,7 +116,7 @@ async def run(play: Play) -> Played:
     # nothing is seen before it is there: what a redelivered poll finds was put there for the instant of the next one
     clock = ManualClock(max(filter(None, (await last_instant(log), shown_until(household, world), began))))
     await log.close()
-    service = await build(settings, clock, random.Random(play.seed))
+    service = await build(settings, clock, random.Random(play.seed), rules=rules_of)
     try:
         await service.start()
         await _connect(service, household, play.home, began)
@@ -112,6 +128,7 @@ async def run(play: Play) -> Played:
             answer=play.answer,
             progress=lambda day: play.progress(day, play.start, end),
         )
+        play.started()
         await player.play()
         proposals = tuple(state for book in service.act.books() for state in book.proposals.values())
         pushed = sum(len(book.pushed) for book in service.act.books())

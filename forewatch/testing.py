@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import hashlib
 import json
 import os
 import random
+import select
 import signal
 import sys
-import time
 import traceback
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from actions.tools import ics
-from forewatch.demo import START, Play, household_of, run, settings_of
-from forewatch.wiring import Service, open_settings_log
+from extractors import registry
+from forewatch.demo import START, Play, household_of, rules_of, run, settings_of
+from forewatch.sample import accounts, shown_until
+from forewatch.sample.household import Household
+from forewatch.wiring import Service, build_setup, open_settings_log
 from schemas import ids
+from schemas.clock import SystemClock, local_day
 from schemas.command import Command
 from schemas.journal import JournalEntry
 from schemas.model import Json
@@ -60,41 +68,85 @@ def _command(service: Service, proposal: str, verb: str, digest: str, args: dict
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """How often a play was killed before it came to its end."""
+    """How often a play was killed before it came to its end, and how often of these it was at work by then."""
 
     kills: int
+    at_work: int
     finished: bool
 
 
-def play_with_kills(play: Play, kills: int, rng: random.Random, pause: tuple[float, float]) -> Killed:
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """The longest that a process may live, in seconds: while it starts, and from when it is at work."""
+
+    start_s: float
+    work_s: float
+
+
+def play_with_kills(play: Play, kills: int, rng: random.Random, pauses: Pauses) -> Killed:
     """Play in child processes, each killed with SIGKILL after a random pause, until ``kills`` were done; then let
-    the last one come to its end. Call it from a process without threads: it forks."""
-    household_of(play.seed, play.zone, play.start, play.book)
-    done = 0
-    while done < kills:
-        if _child(play, rng.uniform(*pause)):
-            return Killed(done, True)
-        done += 1
-    return Killed(done, _child(play, None))
+    the last one come to its end. Call it from a process without threads: it forks.
+
+    The kills are spread over all days whatever the speed of the machine: while fewer days than kills are done, every
+    other child dies at work, otherwise while it starts.
+    """
+    _load_beforehand(play)
+    at_work = 0
+    for done in range(kills):
+        is_behind = not done % 2 and _played(play) < done / kills
+        at_work += is_behind
+        if _child(play, rng.uniform(0, pauses.work_s if is_behind else pauses.start_s), is_behind):
+            return Killed(done, at_work, True)
+    return Killed(kills, at_work, _child(play, None, True))
 
 
-def _child(play: Play, seconds: float | None) -> bool:
-    """True if it came to its end before it was killed. RuntimeError if it failed by itself."""
+def _load_beforehand(play: Play) -> None:
+    """What each child would load anew at its start, first poll and first plan: it shall die at work, not at that."""
+    import_module("networkx")
+    settings = settings_of(play)
+    rules_of(settings, build_setup(settings, SystemClock()))
+    for _, connector, _ in accounts(_household(play)):
+        registry.connector(connector)
+    gc.freeze()
+
+
+def _household(play: Play) -> Household:
+    return household_of(play.seed, play.zone, play.start, play.book)
+
+
+def _played(play: Play) -> float:
+    """The part of the days that has been played."""
+    household = _household(play)
+    shown = shown_until(household, play.home / "world")
+    if shown is None:
+        return 0.0
+    days = (local_day(shown, ZoneInfo(play.zone)) - play.start).days
+    return days / (play.days or (household.end - play.start).days)
+
+
+def _child(play: Play, seconds: float | None, works: bool) -> bool:
+    """True if it came to its end before it was killed. RuntimeError if it failed by itself.
+
+    ``seconds`` count from when it is at work; if not ``works``, from its beginning, and end when it is at work."""
+    ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os._exit(_play_in_child(play))
-    ends = time.monotonic() + seconds if seconds is not None else None
-    while True:
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
-            if os.waitstatus_to_exitcode(status):
-                raise RuntimeError(f"the player failed by itself with exit code {os.waitstatus_to_exitcode(status)}")
-            return True
-        if ends is not None and time.monotonic() >= ends:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return False
-        time.sleep(0.002)
+        os.close(ours)
+        os._exit(_play_in_child(replace(play, started=partial(os.write, theirs, b"."))))
+    os.close(theirs)
+    if works:
+        os.read(ours, 1)
+    # the end of the pipe, too, is something to read: the child is dead
+    select.select([ours], [], [], seconds)
+    is_over = works and bool(select.select([ours], [], [], 0)[0])
+    if not is_over:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(ours)
+    code = os.waitstatus_to_exitcode(status)
+    if code not in (0, -signal.SIGKILL):
+        raise RuntimeError(f"the player failed by itself with exit code {code}")
+    return code == 0
 
 
 def _play_in_child(play: Play) -> int:
@@ -210,8 +262,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--broker", default="")
     parser.add_argument("--prefix", default="forewatch")
     parser.add_argument("--kills", type=int, default=0)
-    parser.add_argument("--pause", type=float, nargs=2, default=(0.02, 0.6))
+    parser.add_argument("--pauses", type=float, nargs=2, default=(0.5, 0.5))
     chosen = parser.parse_args(arguments)
+    gc.set_threshold(50_000, 20, 50)  # many small values, few cycles: an eighth of the time went into looking for them
     play = Play(
         chosen.home,
         seed=chosen.seed,
@@ -221,8 +274,8 @@ def main(arguments: list[str] | None = None) -> None:
         prefix=chosen.prefix,
         answer=approve_all,
     )
-    killed = play_with_kills(play, chosen.kills, random.Random(chosen.seed), tuple(chosen.pause))
-    sys.stdout.write(json.dumps({"kills": killed.kills, "finished": killed.finished}) + "\n")
+    killed = play_with_kills(play, chosen.kills, random.Random(chosen.seed), Pauses(*chosen.pauses))
+    sys.stdout.write(json.dumps(asdict(killed)) + "\n")
 
 
 if __name__ == "__main__":

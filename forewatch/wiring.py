@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -160,9 +160,16 @@ async def open_settings_log(settings: Settings) -> Log:
     return await open_log(settings.broker_url, settings.topic_prefix, settings.partitions)
 
 
-async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Setup | None = None) -> Service:
+async def build(
+    settings: Settings,
+    clock: Clock,
+    rng: random.Random,
+    setup: Setup | None = None,
+    *,
+    rules: Callable[[Settings, Setup], RuleSet] = load_rules,
+) -> Service:
     """A service that is not started yet. ConfigError or RuleError if it cannot be one. ``setup``: tools, playbooks and
-    a policy in place of those that the settings name."""
+    a policy in place of those that the settings name. ``rules`` reads them, now and whenever their files change."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     connectors = registry.Connectors()
     credentials = Credentials(settings, clock, connectors)
@@ -173,7 +180,7 @@ async def build(settings: Settings, clock: Clock, rng: random.Random, setup: Set
     model = await server_model(settings, credentials, clock) if setup.model else None
     log = await open_settings_log(settings)
     try:
-        load_now = partial(load_rules, settings, setup)
+        load_now = partial(rules, settings, setup)
         rule_set, problem = await rules_to_start_with(load_now, log, settings.owner, settings.zone)
         await follow(settings, log)
         tuning = Tuning(sync="normal" if "sync=normal" in settings.broker_url else "full")
