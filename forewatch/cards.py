@@ -21,6 +21,19 @@ _MARKS = {
     "held": "held", "gated": "asks you", "asked": "asks you", "waiting": "waits", "sent": "under way",
 }  # fmt: skip
 
+_SURFACED = {
+    "within_budget": "within the day's interruptions",
+    "critical": "it is critical",
+    "reduced": "one of its reasons is gone",
+    "budget_spent": "the day's interruptions were spent",
+    "outranked": "kept for something that matters more",
+    "low_urgency": "it is not urgent",
+    "snoozed": "you put it off",
+    "acknowledged": "you know of it",
+    "ignored": "you left the last ones of these unanswered",
+}
+"""Why a proposal interrupted, or waits in the digest."""
+
 _LATE = timedelta(days=1)
 """How long failing polls are an ordinary outage."""
 
@@ -41,8 +54,13 @@ def card(
         "gates": {step.id: step.digest for step in view.steps if step.phase == "gated" or step.diff},
         "unknown": {step.id: step.digest for step in view.steps if step.phase == "asked"},
         "stale": stale,
+        "why_surface": surfaced(view.surface_reason),
         "lines": [*_lines(view, zone), *(f"  stale: {line}" for line in stale)],
     }
+
+
+def surfaced(reason: str) -> str:
+    return _SURFACED.get(reason, reason)
 
 
 def unread_accounts(
@@ -112,7 +130,7 @@ def _rank(view: ProposalView) -> Iterator[str]:
     """Why it interrupted, or waits for the digest."""
     if view.priority:
         parts = " x ".join(f"{name} {view.priority[name]:.2f}" for name in ("urgency", "value", "certainty"))
-        yield f"  priority: {view.priority['score']:.2f} = {parts}; {view.surface}: {view.surface_reason}"
+        yield f"  priority: {view.priority['score']:.2f} = {parts}; {view.surface}: {surfaced(view.surface_reason)}"
     if view.phase == "snoozed":
         until = {"clears": "until it clears", "changes": "until it changes"}.get(view.acknowledged, "")
         yield f"  snoozed {until}".rstrip()

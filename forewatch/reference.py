@@ -18,6 +18,12 @@ from forewatch.cli.console import Exit
 from forewatch.settings import PREFIX, Settings
 from rules.schema import json_schema
 
+_HOW_IT_SPEAKS = (
+    "stdout is data, stderr is talk. `--json` gives one JSON document, with exact instants.",
+    "",
+    "Tables are for a terminal and show the owner's clock; in a pipe they are lines without a header, separated by",
+    "tabs. An id may be shortened to its start.",
+)
 _EXITS = {
     Exit.OK: "done",
     Exit.FAILED: "it failed; the line on stderr says what and what to do",
@@ -60,7 +66,7 @@ def cli() -> str:
 
     from forewatch.cli.main import app
 
-    lines = ["# Command line", "", "stdout is data, stderr is talk. `--json` gives one JSON document.", ""]
+    lines = ["# Command line", "", *_HOW_IT_SPEAKS, ""]
     lines += _commands(typer.main.get_command(app), "forewatch")
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
     lines += [f"| {int(code)} | {meaning} |" for code, meaning in _EXITS.items()]

@@ -56,28 +56,13 @@ def digest(as_json: AsJson = False) -> None:
     zone = settings().zone
     show_table(
         ("id", "priority", "by", "why not now", "title"),
-        [(c["id"][:8], _score(c), local(c["deadline_at"], zone)[:10], _not_now(c), c["title"]) for c in waiting],
+        [(c["id"][:8], _score(c), local(c["deadline_at"], zone)[:10], c["why_surface"], c["title"]) for c in waiting],
         empty="nothing waits in the digest",
     )
 
 
 def _score(card: dict[str, Any]) -> str:
     return f"{card['priority'].get('score', 0.0):.2f}"
-
-
-_NOT_NOW = {
-    "budget_spent": "the day's interruptions were spent",
-    "outranked": "kept for something that matters more",
-    "low_urgency": "it is not urgent",
-    "snoozed": "you put it off",
-    "acknowledged": "you know of it",
-    "ignored": "you left the last ones of these unanswered",
-}
-
-
-def _not_now(card: dict[str, Any]) -> str:
-    reason = str(card["surface_reason"])
-    return _NOT_NOW.get(reason, reason)
 
 
 async def read_cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 
-from forewatch.cards import unread_accounts
+from actions.proposal.budget import Why
+from forewatch.cards import surfaced, unread_accounts
 from schemas.account import AccountState, CursorState
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -37,3 +39,9 @@ def test_an_hour_of_failures_is_an_ordinary_outage_and_two_days_are_not() -> Non
     assert unread(failures=3) == []
     assert unread(failures=3, succeeded_at=NOW - timedelta(days=2)) == ["mail"]
     assert unread(failures=3, succeeded_at=None) == ["mail"]
+
+
+def test_why_a_proposal_interrupts_or_waits_is_said_in_words() -> None:
+    said = [surfaced(why) for why in get_args(Why)]
+    assert len(set(said)) == len(get_args(Why))
+    assert [words for words in said if "_" in words] == []
