@@ -8,6 +8,7 @@ import email.policy
 import io
 import os
 import signal
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,8 +88,15 @@ def world(dovecot_server: Dovecot, tmp_path: Path) -> Iterator[World]:
         yield world
 
 
+@pytest.fixture
+def world_on_kafka(dovecot_server: Dovecot, kafka_server: str, tmp_path: Path) -> Iterator[World]:
+    log = {"broker": f"kafka://{kafka_server}?session_timeout_s=10", "topic_prefix": f"j{uuid.uuid4().hex[:10]}"}
+    with _world(dovecot_server, tmp_path.resolve(), **log) as world:
+        yield world
+
+
 @contextmanager
-def _world(dovecot: Dovecot, folder: Path) -> Iterator[World]:
+def _world(dovecot: Dovecot, folder: Path, **log: str) -> Iterator[World]:
     forms, rules = folder / "forms", folder / "home" / "rules"
     forms.mkdir()
     rules.mkdir(parents=True)
@@ -99,16 +107,16 @@ def _world(dovecot: Dovecot, folder: Path) -> Iterator[World]:
         form.add_paragraph(line)
     form.save(str(forms / "renewal of a licence.docx"))
     nora, office = dovecot.user(), dovecot.user()
-    with submission(dovecot) as smtp, household(folder, _place(dovecot, smtp, nora, folder)) as house:
+    with submission(dovecot) as smtp, household(folder, _place(dovecot, smtp, nora, folder, log)) as house:
         yield World(dovecot, smtp, nora, office, house)
 
 
-def _place(dovecot: Dovecot, smtp: Smtp, nora: str, folder: Path) -> dict[str, Any]:
+def _place(dovecot: Dovecot, smtp: Smtp, nora: str, folder: Path, log: dict[str, str]) -> dict[str, Any]:
     server = {"host": "localhost", "port": dovecot.imaps, "ca_file": str(dovecot.ca), "allow_private": True}
     server |= {"username": nora, "smtp_host": "localhost", "smtp_port": smtp.port}
     home = {"home": str(folder / "home"), "timezone": ZONE.key, "folders": [str(folder / "forms")], "sender": nora}
     return {
-        "settings": {**home, "interruptions_per_day": 10},
+        "settings": {**home, **log, "interruptions_per_day": 10},
         "accounts": [{"id": "mail", "connector": "imap", "config": server, "allow": ["send"]}],
         "password": PASSWORD,
         "born": "2026-03-02T07:00+01:00",
@@ -149,6 +157,16 @@ def sends(state: dict[str, Any]) -> int:
 
 
 def test_a_licence_is_applied_for_followed_and_granted(world: World) -> None:
+    is_applied_for_followed_and_granted(world)
+
+
+@pytest.mark.kafka
+def test_a_licence_is_applied_for_followed_and_granted_on_kafka(world_on_kafka: World) -> None:
+    """The same weeks, lives and kill on the other log: one code path (law L8)."""
+    is_applied_for_followed_and_granted(world_on_kafka)
+
+
+def is_applied_for_followed_and_granted(world: World) -> None:
     sent = applied(world)
     (application,) = world.applications()
     assert (application["From"], application["To"]) == (world.nora, world.office)
