@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 
 from actions.policy.audit import verify
+from actions.proposal.state import ProposalState
 from forewatch.demo import Play, run, settings_of
 from forewatch.erase import erase, finish, is_begun, pending
 from forewatch.testing import approve_all, differences, outcome
@@ -24,6 +26,8 @@ from schemas.clock import SystemClock
 from schemas.errors import ConfigError
 from streams import topics
 from streams.broker import Broker, parse_broker
+from streams.erase import event_target
+from streams.journal import read_books
 from streams.kafka.admin import admin_client
 from streams.kafka.groups import committed_offsets
 from tests.acceptance.traces import all_forms, journal, markers, started_once, traces
@@ -64,7 +68,8 @@ def step(*arguments, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments, **named)
 setattr(owner, name, step)
-erase.erase(settings_of(Play(Path(sys.argv[1]), broker=sys.argv[2], prefix=sys.argv[3])), "mail", SystemClock())
+settings = settings_of(Play(Path(sys.argv[1]), broker=sys.argv[2], prefix=sys.argv[3]))
+erase.erase(settings, sys.argv[7], SystemClock())
 """
 
 
@@ -88,8 +93,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory, kafka_server: str) -> Lived:
         asyncio.run(run(play))
         return play
 
-    play, twin = played(f"kafka://{kafka_server}?session_timeout_s=1"), played("")
-    erase(settings_of(twin), ACCOUNT, SystemClock())
+    play, twin = played(f"kafka://{kafka_server}?session_timeout_s=10"), played("")
     settings = settings_of(play)
     broker = parse_broker(settings.broker_url, settings.topic_prefix, settings.partitions)
     elsewhere = replace(play, home=tmp_path_factory.mktemp("elsewhere") / "home")
@@ -97,11 +101,15 @@ def lived(tmp_path_factory: pytest.TempPathFactory, kafka_server: str) -> Lived:
     return Lived(play, broker, markers(play, ACCOUNT), twin, elsewhere)
 
 
+def said(found: list[Record]) -> Iterator[Record]:
+    """What the sources said."""
+    yield from (record for record in found if record.topic in (topics.RECORDS, topics.EVENTS) and record.value)
+
+
 def of_others(found: list[Record]) -> Iterator[Record]:
     """What the sources of all other accounts said."""
-    for record in found:
-        is_said = record.topic in (topics.RECORDS, topics.EVENTS) and record.value
-        if is_said and msgspec.json.decode(record.value or b"")["account"] not in (ACCOUNT, "forewatch"):
+    for record in said(found):
+        if msgspec.json.decode(record.value or b"")["account"] not in (ACCOUNT, "forewatch"):
             yield record
 
 
@@ -115,18 +123,76 @@ def traces_on(found: list[Record], words: list[str]) -> list[Record]:
     return [record for record in found if any(form in (record.key or b"") + (record.value or b"") for form in forms)]
 
 
+def dies(play: Play, target: str, place: str, name: str, calls: int) -> None:
+    """A process that erases, and is killed there."""
+    command = [sys.executable, "-c", MORTAL, play.home, play.broker, play.prefix, place, name, calls, target]
+    died = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
+
+
+def of_one_event(play: Play) -> str:
+    """The id of an event on which a proposal rests."""
+    return next(state.trigger.evidence[0].event for state in asyncio.run(proposals(play)) if state.trigger.evidence)
+
+
+async def proposals(play: Play) -> list[ProposalState]:
+    log = await open_settings_log(settings_of(play))
+    try:
+        books = await read_books(log)
+    finally:
+        await log.close()
+    return sorted((s for book in books.values() for s in book.proposals.values()), key=lambda state: state.id)
+
+
+def erase_one_event(lived: Lived) -> None:
+    """With what rests on it; what was cut off is ended by its own command."""
+    play, broker, _, twin, elsewhere = lived
+    settings = settings_of(play)
+    event = of_one_event(play)
+    words = [event]
+    before, places = asyncio.run(records(broker)), asyncio.run(offsets(broker))
+    assert traces_on(before, words)
+    dies(play, event_target(event), "streams.kafka.rewrite", "create_topics", 4)
+    dies(play, event_target(event), "streams.kafka.rewrite", "create_topics", 2)
+    environment = {
+        **os.environ, "FOREWATCH_HOME": str(settings.home), "FOREWATCH_TIMEZONE": settings.timezone,
+        "FOREWATCH_BROKER": settings.broker, "FOREWATCH_TOPIC_PREFIX": settings.topic_prefix,
+    }  # fmt: skip
+    command = [sys.executable, "-c", "from forewatch.cli.main import main; main()", "events", "erase", event[:12]]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert not is_begun(settings, event_target(event))
+
+    after = asyncio.run(records(broker))
+    assert traces_on(after, words) == []
+    assert traces(settings.home, words) == []
+    assert asyncio.run(offsets(broker)) == places
+    assert verify(asyncio.run(journal(play))) == []
+    lost = [len(list(said(found))) for found in (before, after)]
+    assert 1 <= lost[0] - lost[1] < 10, "the event, its other versions and their records"
+    assert list(of_others(after)) == list(of_others(before))
+
+    erase(settings_of(twin), event_target(event), SystemClock())
+    for each in (play, elsewhere, twin):
+        asyncio.run(started_once(each))
+    assert traces(settings_of(elsewhere).home, words) == []
+    assert differences(outcome(play), outcome(twin)) == {}
+
+
 @pytest.mark.kill
-def test_an_erasure_that_is_killed_again_and_again_leaves_no_word_and_loses_nothing_else(lived: Lived) -> None:
+def test_one_event_and_then_a_whole_account_leave_no_word_and_lose_nothing_else_however_often_killed(
+    lived: Lived,
+) -> None:
+    erase_one_event(lived)
     play, broker, words, twin, elsewhere = lived
     settings = settings_of(play)
+    erase(settings_of(twin), ACCOUNT, SystemClock())
     before, places = asyncio.run(records(broker)), asyncio.run(offsets(broker))
     assert len(words) > 20
     assert traces(settings_of(elsewhere).home, words)
     assert traces_on(before, words), "the search finds nothing where there must be something"
     for place, name, calls in POINTS:
-        command = [sys.executable, "-c", MORTAL, play.home, play.broker, play.prefix, place, name, calls]
-        died = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-        assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
+        dies(play, ACCOUNT, place, name, calls)
         assert pending(settings.home) == [ACCOUNT]
         if name != "erase_from_log":
             with pytest.raises(ConfigError, match="half rewritten"):
