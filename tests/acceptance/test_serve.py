@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from forewatch.client import Client
 from schemas import ids
 
 COMMAND = [sys.executable, "-c", "from forewatch.cli.main import main; main()"]
@@ -216,8 +217,11 @@ rules:
 """
 
 
-def rules_in_use(forewatch: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(forewatch("status", "--json").stdout)
+def rules_in_use(home: Path) -> dict[str, Any]:
+    """As ``forewatch status`` asks for it, without a new process each time that somebody waits for a change."""
+    service = Client(home / "forewatch.sock")
+    until(lambda: service.is_up)  # the socket is there a moment before somebody answers
+    found: dict[str, Any] = service.get("/status")
     return {name: found[name] for name in ("rules", "rules_problem", "proposals_open")}
 
 
@@ -234,19 +238,19 @@ def test_rules_that_change_while_the_service_runs_are_taken_up_and_wrong_ones_ch
         assert "from now on" in forewatch("rules", "add", file).stderr
         (mail / "new" / "2.host").write_text(MAIL.format(n=2))
         forewatch("accounts", "sync", "post")
-        until(lambda: rules_in_use(forewatch)["proposals_open"] == 1)
+        until(lambda: rules_in_use(home)["proposals_open"] == 1)
         used = home / "rules" / "mine.yaml"
         used.write_text("rules:\n  - id: hello\n    titel: x\n")
-        until(lambda: "unknown key 'titel'" in rules_in_use(forewatch)["rules_problem"])
-        assert rules_in_use(forewatch) | {"rules_problem": ""} == {
+        until(lambda: "unknown key 'titel'" in rules_in_use(home)["rules_problem"])
+        assert rules_in_use(home) | {"rules_problem": ""} == {
             "rules": 1, "rules_problem": "", "proposals_open": 1,
         }  # fmt: skip
         assert "goes on with the rules of before" in forewatch("doctor").stdout
         used.write_text(RULE.format(word="Hello 3"))
-        until(lambda: rules_in_use(forewatch) == {"rules": 1, "rules_problem": "", "proposals_open": 0})
+        until(lambda: rules_in_use(home) == {"rules": 1, "rules_problem": "", "proposals_open": 0})
         assert forewatch("rules", "show", "hello").stderr.count("in use since") == 2
         assert "hello is off from now on" in forewatch("rules", "disable", "hello").stderr
-        assert rules_in_use(forewatch)["rules"] == 0
+        assert rules_in_use(home)["rules"] == 0
     assert "hello\toff" in forewatch("rules", "list").stdout
     assert "hello is on from the next start" in forewatch("rules", "enable", "hello").stderr
     first = json.loads(forewatch("rules", "show", "hello", "--json").stdout)["revisions"][0]["revision"]
@@ -263,15 +267,15 @@ def test_a_file_that_is_wrong_at_the_next_start_leaves_the_rules_of_before_in_us
     used = home / "rules" / "mine.yaml"
     used.write_text(RULE.format(word="Hello 2"))
     with serving(home, environment):
-        assert rules_in_use(forewatch)["rules"] == 1
+        assert rules_in_use(home)["rules"] == 1
     used.write_text("rules:\n  - id: hello\n    titel: x\n")
     with serving(home, environment):
-        until(lambda: forewatch("status").returncode == 0)  # the socket of the killed one is there until then
-        assert rules_in_use(forewatch)["rules"] == 1
-        assert f"{used}:3:5: unknown key 'titel'" in rules_in_use(forewatch)["rules_problem"]
+        until(lambda: Client(home / "forewatch.sock").is_up)  # the socket of the killed one is there until then
+        assert rules_in_use(home)["rules"] == 1
+        assert f"{used}:3:5: unknown key 'titel'" in rules_in_use(home)["rules_problem"]
         assert "goes on with the rules of before" in forewatch("doctor").stdout
         used.write_text(RULE.format(word="Hello 3"))
-        until(lambda: rules_in_use(forewatch)["rules_problem"] == "")
+        until(lambda: rules_in_use(home)["rules_problem"] == "")
 
 
 def test_a_kill_while_rules_change_leaves_the_old_ones_or_the_new_ones_in_use(
