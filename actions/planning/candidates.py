@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 
 from actions import nominal
-from actions.planning import readings
-from actions.planning.extract import MAX_TEXT, Source, Type
+from actions.planning.extract import MAX_TEXT, Source, Type, typed
 from schemas.fact import Span
 from schemas.model import Json
 from schemas.value import Integrity, Value
@@ -45,17 +44,6 @@ def candidates(type_: Type, source: Source) -> list[Value]:
         if value is not None and not nominal.fault(type_, value):
             found.setdefault(_same(type_, value), _spanned(type_, value, source, match.start(), match.end()))
     return list(found.values())
-
-
-def typed(type_: Type, written: str) -> Json:
-    match type_:
-        case "Money":
-            return readings.money(written)
-        case "Date":
-            return readings.day(written)
-        case "Number":
-            return readings.number(written)
-    return written.strip()
 
 
 def _same(type_: Type, value: Json) -> str:

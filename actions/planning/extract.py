@@ -121,7 +121,7 @@ def _read(source: Source, wish: Wanted, said: Json) -> Value | str:
         return "its quote does not stand in the text"
     if not _stands(source.text, written, start, start + len(quote)):
         return "it does not stand in its own quote"
-    value = _typed(wish.type, written)
+    value = typed(wish.type, written)
     if value is None or nominal.fault(wish.type, value):
         return f"it is no {wish.type}"
     span = Span(part=source.part, start=start, end=start + len(quote), quote=quote)
@@ -145,7 +145,7 @@ def _joins(char: str) -> bool:
     return char.isalnum() or (char != "" and char in "@/_%+=&?#-")
 
 
-def _typed(type_: Type, written: str) -> Json:
+def typed(type_: Type, written: str) -> Json:
     """The value by our own reading of the words: a model's conversion is never taken."""
     match type_:
         case "Money":
