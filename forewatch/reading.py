@@ -6,18 +6,19 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from actions.journal import Draft, JournalPort
+from actions.journal import JournalPort
+from actions.planning.ledger import LedgerMeter
 from actions.proposal.book import Book
 from actions.setup import Setup
 from schemas.clock import Clock
 from schemas.model import Json
 
 if TYPE_CHECKING:
-    from actions.planning.ask import Failure, Model, Reply, Request
+    from actions.planning.ask import Model, Request
     from actions.planning.extract import Extraction, Source, Wanted
 
 STREAM = "reading"
@@ -60,55 +61,18 @@ class Reading:
         port, setup, book = self.port(), self.setup, next(iter(self.books()), None)
         if self.model is None or setup is None or setup.model is None or port is None or book is None:
             return Extraction(off="no model is configured")
-        meter = ReadingMeter(port, book, setup, self.clock, hashlib.sha256(source.text.encode()).hexdigest())
+        meter = ReadingMeter(port, book, setup, self.clock, source.text)
         return await extract(self.model, source, (wanted,), meter, nonce)
 
 
-@dataclass
-class ReadingMeter:
-    """The day's budget and the ledger. The text itself is not written down a second time: it is what the step before
-    gave, or the event, and goes with them when they are erased; its hash tells which it was."""
+class ReadingMeter(LedgerMeter):
+    """The text itself is not written down a second time: it is what the step before gave, or the event, and goes with
+    them when they are erased; its hash tells which it was. What was read out of it stands in the step's result."""
 
-    journal: JournalPort
-    book: Book
-    setup: Setup
-    clock: Clock
-    text: str
-    """sha256 of the text."""
-    asked: str = field(default="")
+    def __init__(self, port: JournalPort, book: Book, setup: Setup, clock: Clock, text: str) -> None:
+        super().__init__(port, book, setup, clock, STREAM, STREAM)
+        self._text_sha256 = hashlib.sha256(text.encode()).hexdigest()
 
-    async def reserve(self, request: Request) -> Failure | None:
-        from actions.planning.ask import Failure
-        from actions.planning.request import as_sent
-
-        limits, now = self.setup.model, self.clock.now()
-        assert limits is not None, "nobody asks while the model is off"
-        cost = limits.cost(request.prompt_tokens, request.max_tokens)
-        tokens = request.prompt_tokens + request.max_tokens
-        if not self.book.spending.allows("", tokens, cost, now, self.setup.settings.zone, limits):
-            return Failure("over_budget")
-        told: dict[str, Json] = {name: value for name, value in request.body.items() if name != "messages"}
-        body: dict[str, Json] = {
-            "planning": "", "host": limits.host, "model": limits.name, "rung": request.rung, "bytes": request.size,
-            "sha256": hashlib.sha256(as_sent(request.body)).hexdigest(), "request": told | {"text_sha256": self.text},
-            "withheld": [], "memories": [], "prompt_tokens": request.prompt_tokens, "max_tokens": request.max_tokens,
-            "cost": str(cost), "currency": limits.currency,
-        }  # fmt: skip
-        entries = await self.journal.append([Draft(STREAM, "model.asked", now, STREAM, "", body)])
-        if not entries:
-            return Failure("over_budget")
-        self.asked = entries[0].id
-        return None
-
-    async def settle(self, request: Request, reply: Reply) -> None:
-        from actions.planning.ask import Failure
-
-        limits, outcome = self.setup.model, reply.outcome
-        assert limits is not None
-        body: dict[str, Json] = {
-            "asked": self.asked, "outcome": outcome.code if isinstance(outcome, Failure) else "answer", "answer": None,
-            "bytes": reply.received, "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens, "is_counted": reply.is_counted,
-            "cost": str(limits.cost(reply.prompt_tokens, reply.completion_tokens)),
-        }  # fmt: skip
-        await self.journal.append([Draft(STREAM, "model.answered", self.clock.now(), STREAM, self.asked, body)])
+    def told(self, request: Request) -> dict[str, Json]:
+        rest: dict[str, Json] = {name: value for name, value in request.body.items() if name != "messages"}
+        return {"request": rest | {"text_sha256": self._text_sha256}}

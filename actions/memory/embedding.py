@@ -6,17 +6,15 @@ before it is sent, with the ids of the memories in it (the egress ledger, and wh
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import mul
 from typing import Protocol
 
-from actions.journal import Draft, JournalPort
+from actions.journal import JournalPort
 from actions.memory.remembering import STREAM
-from actions.planning.ask import Answer, Failure, Limits, Meter, Reply, Request
-from actions.planning.request import as_sent
+from actions.planning.ask import Failure, Limits, Meter, Request
+from actions.planning.ledger import LedgerMeter
 from actions.proposal.book import Book
 from actions.setup import Setup
 from schemas.clock import Clock
@@ -40,59 +38,18 @@ class Embedder(Protocol):
         ...
 
 
-@dataclass
-class MemoryMeter:
-    """The day's budget of the model, and the ledger. ``memories``: the ids of what is in the request."""
+class MemoryMeter(LedgerMeter):
+    """``memories``: the ids of what is in the request. A vector costs no tokens of an answer and is not kept."""
 
-    port: JournalPort
-    book: Book
-    setup: Setup
-    clock: Clock
-    model: str
-    memories: Sequence[str] = ()
-    asked: str = ""
+    def __init__(
+        self, port: JournalPort, book: Book, setup: Setup, clock: Clock, model: str, memories: Sequence[str] = ()
+    ) -> None:
+        super().__init__(port, book, setup, clock, STREAM, _ACTOR)
+        self._model = model
+        self._memories = memories
 
-    async def reserve(self, request: Request) -> Failure | None:
-        limits, now = self.setup.model, self.clock.now()
-        assert limits is not None, "nobody asks while the model is off"
-        cost = limits.cost(request.prompt_tokens, 0)
-        if not self.book.spending.allows("", request.prompt_tokens, cost, now, self.setup.settings.zone, limits):
-            return Failure("over_budget")
-        body: dict[str, Json] = {
-            "planning": "",
-            "host": limits.host,
-            "model": self.model,
-            "rung": request.rung,
-            "bytes": request.size,
-            "sha256": hashlib.sha256(as_sent(request.body)).hexdigest(),
-            "request": request.body,
-            "withheld": [],
-            "memories": list(self.memories),
-            "prompt_tokens": request.prompt_tokens,
-            "max_tokens": 0,
-            "cost": str(cost),
-            "currency": limits.currency,
-        }
-        entries = await self.port.append([Draft(STREAM, "model.asked", now, _ACTOR, "", body)])
-        if not entries:
-            return Failure("stopped")
-        self.asked = entries[0].id
-        return None
-
-    async def settle(self, request: Request, reply: Reply) -> None:
-        limits = self.setup.model
-        assert limits is not None
-        body: dict[str, Json] = {
-            "asked": self.asked,
-            "outcome": "answer" if isinstance(reply.outcome, Answer) else reply.outcome.code,
-            "answer": None,
-            "bytes": reply.received,
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": 0,
-            "is_counted": reply.is_counted,
-            "cost": str(limits.cost(reply.prompt_tokens, 0)),
-        }
-        await self.port.append([Draft(STREAM, "model.answered", self.clock.now(), _ACTOR, self.asked, body)])
+    def told(self, request: Request) -> dict[str, Json]:
+        return {"model": self._model, "memories": list(self._memories)}
 
 
 def alike(asked: Vector, known: Mapping[str, Vector]) -> list[str]:

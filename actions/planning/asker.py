@@ -3,17 +3,15 @@ durable end. It keeps nothing: a new one goes on where the old one died."""
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 
 from actions.journal import Draft, JournalPort
-from actions.planning.ask import Answer, Failure, Model, Outcome, Reply, Request
+from actions.planning.ask import Answer, Failure, Model, Outcome, Request
 from actions.planning.brief import Brief
+from actions.planning.ledger import LedgerMeter
 from actions.planning.process import Asking, Later, next_move
-from actions.planning.request import as_sent
 from actions.planning.steps import Occasion
 from actions.proposal.book import Book
 from actions.proposal.state import ProposalState
@@ -76,64 +74,20 @@ def occasion(state: ProposalState, book: Book) -> Occasion:
     return Occasion(state.trigger, state.id, state.version + 1, state.planning.since, book.memory)
 
 
-@dataclass
-class JournalMeter:
-    """The budget and the egress ledger: an entry with all that leaves before it does, and one with what came."""
+class JournalMeter(LedgerMeter):
+    """Of one planning of a proposal; the brief says what was withheld and what was recalled."""
 
-    port: JournalPort
-    book: Book
-    setup: Setup
-    clock: Clock
-    proposal: str
-    planning: str
-    brief: Brief
-    asked: str = ""
+    def __init__(
+        self, port: JournalPort, book: Book, setup: Setup, clock: Clock, proposal: str, planning: str, brief: Brief
+    ) -> None:
+        super().__init__(port, book, setup, clock, proposal, PLANNER, planning)
+        self._brief = brief
 
-    async def reserve(self, request: Request) -> Failure | None:
-        limits, now = self.setup.model, self.clock.now()
-        assert limits is not None, "nobody asks while the model is off"
-        cost = limits.cost(request.prompt_tokens, request.max_tokens)
-        tokens = request.prompt_tokens + request.max_tokens
-        zone = self.setup.settings.zone
-        if not self.book.spending.allows(self.proposal, tokens, cost, now, zone, limits):
-            return Failure("over_budget")
-        body: dict[str, Json] = {
-            "planning": self.planning,
-            "host": limits.host,
-            "model": limits.name,
-            "rung": request.rung,
-            "bytes": request.size,
-            "sha256": hashlib.sha256(as_sent(request.body)).hexdigest(),
-            "request": request.body,
-            "withheld": [dict(asdict(item)) for item in self.brief.withheld],
-            "memories": [memory.id for memory in self.brief.remembered.memories],
-            "prompt_tokens": request.prompt_tokens,
-            "max_tokens": request.max_tokens,
-            "cost": str(cost),
-            "currency": limits.currency,
+    def told(self, request: Request) -> dict[str, Json]:
+        return {
+            "withheld": [dict(asdict(item)) for item in self._brief.withheld],
+            "memories": [memory.id for memory in self._brief.remembered.memories],
         }
-        entries = await self.port.append([Draft(self.proposal, "model.asked", now, PLANNER, self.planning, body)])
-        if not entries:
-            return Failure("stopped")
-        self.asked = entries[0].id
-        return None
 
-    async def settle(self, request: Request, reply: Reply) -> None:
-        """Even while it is being cancelled: what came back was paid for."""
-        await asyncio.shield(self._settle(reply))
-
-    async def _settle(self, reply: Reply) -> None:
-        limits = self.setup.model
-        assert limits is not None
-        answer = reply.outcome.json if isinstance(reply.outcome, Answer) else None
-        body: dict[str, Json] = {
-            "asked": self.asked,
-            "outcome": reply.outcome.code if isinstance(reply.outcome, Failure) else "answer",
-            "answer": answer,
-            "bytes": reply.received,
-            "prompt_tokens": reply.prompt_tokens,
-            "completion_tokens": reply.completion_tokens,
-            "is_counted": reply.is_counted,
-            "cost": str(limits.cost(reply.prompt_tokens, reply.completion_tokens)),
-        }
-        await self.port.append([Draft(self.proposal, "model.answered", self.clock.now(), PLANNER, self.asked, body)])
+    def kept(self, answer: Answer) -> Json:
+        return answer.json
