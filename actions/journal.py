@@ -15,6 +15,10 @@ from schemas.model import Json
 
 UNADDRESSED = "unaddressed"
 """The stream of refusals of commands that name no proposal we know."""
+STANDING = "standing"
+"""The stream of what holds for all proposals of an owner: permissions, pauses, and the stop of everything."""
+EXECUTOR = "executor"
+"""The actor of what a run does by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ async def run(play: Play) -> Played:
     # nothing is seen before it is there: what a redelivered poll finds was put there for the instant of the next one
     clock = ManualClock(max(filter(None, (await last_instant(log), shown_until(household, world), began))))
     await log.close()
-    service = await build(settings, clock, random.Random(play.seed), rules=rules_of)
+    service = await build(settings, clock, random.Random(play.seed), read_rules=rules_of)
     try:
         await service.start()
         await _connect(service, household, play.home, began)

@@ -166,10 +166,11 @@ async def build(
     rng: random.Random,
     setup: Setup | None = None,
     *,
-    rules: Callable[[Settings, Setup], RuleSet] = load_rules,
+    read_rules: Callable[[Settings, Setup], RuleSet] = load_rules,
 ) -> Service:
     """A service that is not started yet. ConfigError or RuleError if it cannot be one. ``setup``: tools, playbooks and
-    a policy in place of those that the settings name. ``rules`` reads them, now and whenever their files change."""
+    a policy in place of those that the settings name. ``read_rules`` is called now and whenever their files
+    change."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     connectors = registry.Connectors()
     credentials = Credentials(settings, clock, connectors)
@@ -180,7 +181,7 @@ async def build(
     model = await server_model(settings, credentials, clock) if setup.model else None
     log = await open_settings_log(settings)
     try:
-        load_now = partial(rules, settings, setup)
+        load_now = partial(read_rules, settings, setup)
         rule_set, problem = await rules_to_start_with(load_now, log, settings.owner, settings.zone)
         await follow(settings, log)
         tuning = Tuning(sync="normal" if "sync=normal" in settings.broker_url else "full")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from actions.journal import STANDING
 from actions.policy import track
 from actions.policy.destination import amount_of, canonical, is_destination
 from actions.policy.permission import Permission, Standing
@@ -25,8 +26,7 @@ from schemas.plan import Effect, Step
 if TYPE_CHECKING:
     from actions.proposal.state import ProposalState, StepState
 
-STREAM = "standing"
-"""The stream of what holds for all proposals of an owner: permissions, and the stop of everything."""
+STREAM = STANDING
 _NAMES = frozenset({"name", "payee", "creditor", "beneficiary", "recipient"})
 
 

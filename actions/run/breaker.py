@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from actions.journal import Draft
+from actions.journal import EXECUTOR, STANDING, Draft
 from schemas.model import Json
 from schemas.plan import Step
 from schemas.value import Value
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 TRIES = 5
 FIRST = timedelta(minutes=1)
 LONGEST = timedelta(hours=1)
-_STREAM = "standing"
-"""``experience.STREAM``, which cannot be imported here: it folds the entries of this module."""
-_ACTOR = "executor"
 _UNREACHED = frozenset({("not_sent", "not_sent"), ("not_sent", "rate"), ("unknown", "timeout"), ("unknown", "unknown")})
 """Outcomes with their codes that say that nobody answered. ``not_sent`` by our own decision has other codes."""
 _TAIL = timedelta(seconds=10)
@@ -110,7 +107,7 @@ def deferred(state: ProposalState, step: Step, args: Mapping[str, Value], until:
     known = state.experience.breakers[where]
     says = f"{where}: no answer since {_at(known.since or now)}, tried {known.failures} times; waits until {_at(until)}"
     body: dict[str, Json] = {"step": step.uid, "until": until.isoformat(), "place": where, "says": says}
-    return Draft(state.id, "step.deferred", now, _ACTOR, "", body)
+    return Draft(state.id, "step.deferred", now, EXECUTOR, "", body)
 
 
 def told(states: Iterable[ProposalState]) -> dict[str, str]:
@@ -135,4 +132,4 @@ def _at(when: datetime) -> str:
 
 
 def _entry(type_: Literal["breaker.opened", "breaker.closed"], now: datetime, body: dict[str, Json]) -> Draft:
-    return Draft(_STREAM, type_, now, _ACTOR, "", body)
+    return Draft(STANDING, type_, now, EXECUTOR, "", body)

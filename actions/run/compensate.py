@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from actions import grant, graph
 from actions.grant import Consent
-from actions.journal import Draft
+from actions.journal import EXECUTOR, Draft
 from actions.planning import planner, steps
 from actions.proposal import approve
 from actions.proposal.state import ProposalState
@@ -50,7 +50,7 @@ def drafts(state: ProposalState, now: datetime, setup: Setup) -> list[Draft]:
         "says": state.says,
         "left": [{"step": item.step.uid, "id": item.step.id, "why": item.why} for item in left],
     }
-    undoing = Draft(state.id, "run.undoing", now, "executor", state.undo, body)
+    undoing = Draft(state.id, "run.undoing", now, EXECUTOR, state.undo, body)
     return [undoing, *_grants(state, plan, now, setup)]
 
 

@@ -14,14 +14,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 
-from actions.journal import Draft, JournalPort
+from actions.journal import EXECUTOR, Draft, JournalPort
 from actions.plain import clean
 from actions.policy import permit
 from actions.proposal.book import Book
 from actions.proposal.state import ProposalState, StepState
 from actions.run import backoff, breaker, revise, waits
 from actions.run.attempt import Answer, attempt, schema_fault
-from actions.run.move import EXECUTOR, Await, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
+from actions.run.move import Await, LookUp, Move, Record, Replan, Rest, Send, Verify, dumped, result
 from actions.run.moves import REPLANNING, next_move
 from actions.run.repeat import polled
 from actions.run.replan import Wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from actions.journal import Draft
+from actions.journal import EXECUTOR, Draft
 from actions.proposal.state import ProposalState
 from actions.run.replan import Wanted
 from actions.tools.tool import Outcome
@@ -13,8 +13,6 @@ from schemas.journal import EntryType
 from schemas.model import Json
 from schemas.plan import Step
 from schemas.value import Value
-
-EXECUTOR = "executor"
 
 
 @dataclass(frozen=True, slots=True)

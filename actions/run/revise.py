@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from datetime import datetime
 
-from actions.journal import Draft
+from actions.journal import EXECUTOR, Draft
 from actions.planning import planner, validate
 from actions.proposal import reapprove
 from actions.proposal.compare import changes
@@ -42,7 +42,7 @@ def revise(
     now: datetime,
     setup: Setup,
     *,
-    actor: str = "executor",
+    actor: str = EXECUTOR,
     because: str = "",
     replaced: Set[str] = frozenset(),
 ) -> list[Draft]:
@@ -65,7 +65,7 @@ def revise(
         "why": way.says,
         "diff": changes(old, new),
         "needs": [*needs],
-        "automatic": actor == "executor",
+        "automatic": actor == EXECUTOR,
         "plan": new.model_dump(mode="json"),
     }
     drafts = [Draft(state.id, "plan.revised", now, actor, because, body)]
@@ -118,4 +118,4 @@ def _content(step: Step) -> dict[str, Json]:
 
 def _stuck(asked: Wanted, now: datetime, says: str) -> Draft:
     body: dict[str, Json] = {"step": asked.step.uid if asked.step else "", "cause": asked.cause, "says": says}
-    return Draft(asked.state.id, "plan.stuck", now, "executor", "", body)
+    return Draft(asked.state.id, "plan.stuck", now, EXECUTOR, "", body)

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from actions import graph, nominal
-from actions.journal import Draft
+from actions.journal import EXECUTOR, Draft
 from actions.proposal.state import Awaits, ProposalState, StepState, Trait
 from actions.run import predicate
 from schemas.event import KINDS, Event
@@ -115,7 +115,7 @@ def begun(state: ProposalState, plan: Plan, step: Step, args: Mapping[str, Value
         "on_timeout": "fail" if given.get("on_timeout") == "fail" else "go_on",
         "cursor": cursor(state, plan, step),
     }
-    return wrong or Draft(state.id, "wait.started", now, "executor", "", body)
+    return wrong or Draft(state.id, "wait.started", now, EXECUTOR, "", body)
 
 
 def _deadline(step: Step, given: Mapping[str, Json], now: datetime) -> tuple[datetime | None, str]:
@@ -167,7 +167,7 @@ def arrived(state: ProposalState, uid: str, event: Event, now: datetime) -> list
         return []
     out = {name: value.model_dump(mode="json") for name, value in _told(step, event).items()}
     body: dict[str, Json] = {"step": uid, "event": event.id, "out": {**out}}
-    return [Draft(state.id, "wait.fired", now, "executor", event.id, body)]
+    return [Draft(state.id, "wait.fired", now, EXECUTOR, event.id, body)]
 
 
 def timed_out(step: Step) -> dict[str, Value]:

@@ -12,13 +12,13 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actions.journal import Draft
+from actions.journal import EXECUTOR, Draft
 from actions.planning.playbook import Slot
 from actions.policy import audit
 from actions.proposal.propose import Input, Tick, decide
 from actions.proposal.state import ProposalState, StepState
 from actions.run.executor import Executor
-from actions.run.move import EXECUTOR, Send
+from actions.run.move import Send
 from actions.testing.bank import BankTool, Behaviour, manifest
 from actions.testing.household import OWNER, Household, trigger
 from actions.testing.memory import MemoryJournal
