@@ -115,8 +115,13 @@ class KafkaConsumer(DrainConsumer, driver.Consumer):
         return all(self.ledger.is_idle(self.broker.bare(where.topic), where.partition) for where in ends)
 
     async def _has_read_to(self, where: TopicPartition, told: int) -> bool:
-        """What the last fetch told counts too: Tansu's answer to the question for the end is up to one batch short."""
-        end = max(told, self.highwater(where) or 0)
+        """What the last fetch told counts too: Tansu's answer to the question for the end is up to one batch short,
+        so before the first fetch nobody can tell."""
+        while (fetched := self.highwater(where)) is None:
+            if not self.flow_active:  # whoever waits asks again when it flows
+                return False
+            await self.round_over()
+        end = max(told, fetched)
         if self.read_to(ensure_TP(where)) >= end:
             return True
         position = await self.position(where)

@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
+from faust.types import TP
 
 from streams.drain import BATCH
+from streams.kafka.consumer import KafkaConsumer
 from streams.lane import Agent
 from streams.ledger import LIMIT
 from streams.testing import CountingHandler, RecordingHandler, compacted
@@ -304,6 +307,48 @@ def test_a_drain_reads_a_last_batch_that_comes_in_several_fetches(peer: Peer) ->
         assert len(handler.values) == 5 * LIMIT * BATCH
 
     peer.run(scenario)
+
+
+def test_a_drain_waits_for_what_the_first_fetch_tells(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 1,000 are one record batch, or a few: Tansu tells an end that the commit has passed already."""
+    fetched = asyncio.Event()
+    fetch = KafkaConsumer.fetch
+
+    async def held(consumer: KafkaConsumer, tps: set[TP]) -> Mapping[TP, Sequence[Any]]:
+        await fetched.wait()
+        return await fetch(consumer, tps)
+
+    async def scenario() -> None:
+        await append(peer, numbered(RECORDS, 2 * BATCH))
+
+        def second_batch_is_a_bug(batch: Batch) -> None:
+            if batch.offsets[-1] >= BATCH:
+                raise ZeroDivisionError("a bug of ours")
+
+        worker = peer.worker(Agent("normalise", RECORDS, RecordingHandler(on_handle=second_batch_is_a_bug)))
+        with contextlib.suppress(ZeroDivisionError):
+            await worker.start()
+        await asyncio.wait_for(worker.wait_crashed(), PATIENCE_S)
+        await worker.stop()
+
+        monkeypatch.setattr(KafkaConsumer, "fetch", held)
+        monkeypatch.setattr(KafkaConsumer, "highwater", told_once(fetched, KafkaConsumer.highwater))
+        second = RecordingHandler()
+        await run_once(peer, Agent("normalise", RECORDS, second))
+        assert [int(value) for value in second.values if value is not None][-BATCH:] == list(range(BATCH, 2 * BATCH))
+
+    peer.run(scenario)
+
+
+def told_once(fetched: asyncio.Event, highwater: Callable[[Any, TP], int | None]) -> Callable[[Any, TP], int | None]:
+    """Nothing is known when it is asked for the first time; the fetch is answered after that."""
+
+    def ask(consumer: Any, where: TP) -> int | None:
+        known = highwater(consumer, where) if fetched.is_set() else None
+        fetched.set()
+        return known
+
+    return ask
 
 
 def test_fausts_own_producer_resolves_when_the_record_is_durable(peer: Peer) -> None:
