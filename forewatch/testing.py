@@ -88,14 +88,19 @@ def play_with_kills(play: Play, kills: int, rng: random.Random, pauses: Pauses) 
     the last one come to its end. Call it from a process without threads: it forks.
 
     The kills are spread over all days whatever the speed of the machine: while fewer days than kills are done, every
-    other child dies at work, otherwise while it starts.
+    other child dies at work, otherwise while it starts. A step may take longer than a child lives: each that dies at
+    work on the same day as the one before lives half a pause longer.
     """
     _load_beforehand(play)
-    at_work = 0
+    at_work, stuck, before = 0, 0, 0.0
     for done in range(kills):
-        is_behind = not done % 2 and _played(play) < done / kills
+        played = _played(play)
+        stuck, before = (stuck, before) if played == before else (0, played)
+        is_behind = not done % 2 and played < done / kills
         at_work += is_behind
-        if _child(play, rng.uniform(0, pauses.work_s if is_behind else pauses.start_s), is_behind):
+        longest = pauses.work_s * (1 + stuck / 2) if is_behind else pauses.start_s
+        stuck += is_behind
+        if _child(play, rng.uniform(0, longest), is_behind):
             return Killed(done, at_work, True)
     return Killed(kills, at_work, _child(play, None, True))
 

@@ -13,6 +13,7 @@ from actions.tools.calendar import CalendarAdd, CalendarFile, CalendarMove
 from actions.tools.document import DocumentWrite
 from actions.tools.fields import all_extracts
 from actions.tools.files import FileDiscard, FileFill, FileFind, FileRead, FileWrite
+from actions.tools.history import MANIFEST as HISTORY_QUERY
 from actions.tools.history import HistoryQuery
 from actions.tools.invitation import MailAnswerInvitation
 from actions.tools.kept import Kept
@@ -37,19 +38,26 @@ from forewatch.plugins.house import House
 from forewatch.reading import Reading, host_of
 from forewatch.settings import Settings
 from forewatch.storage.query import HistoryQuery as Query
+from forewatch.storage.query import Limits
 from schemas.clock import Clock
-from schemas.errors import ConfigError, Refused, StepFailed
+from schemas.errors import ConfigError, Refused, StepFailed, TransientError
 from schemas.model import Json
 
 
 class _History:
-    """The history port of the tool: user SQL in its own process, off the event loop."""
+    """The history port of the tool: user SQL in its own process, off the event loop. Nobody sits and waits for it, so
+    it may take as long as the tool has."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._query = Query(settings.history, settings.timezone)
+    def __init__(self, settings: Settings, deadline_s: float = HISTORY_QUERY.timeout_s * 0.9) -> None:
+        self._query = Query(settings.history, settings.timezone, Limits(deadline_s=deadline_s))
 
     async def rows(self, sql: str, limit: int) -> list[list[Json]]:
-        table = await asyncio.to_thread(self._query.page, sql, limit)
+        try:
+            table = await asyncio.to_thread(self._query.page, sql, limit)
+        except Refused as error:
+            if error.code == "too_slow":  # the machine was busy, and may be less so next time
+                raise TransientError(error.message, remedy=error.remedy) from error
+            raise
         return table.rows
 
 

@@ -54,6 +54,7 @@ def _held(step: StepState, entry: JournalEntry) -> None:
 def _intended(step: StepState, entry: JournalEntry) -> None:
     body: Body = entry.body
     step.doubt = step.phase in IN_DOUBT
+    step.deaths += step.phase == "sent"
     step.phase, step.attempts, step.key = "sent", body["attempt"], body["key"]
     step.args, step.binding, step.grant = values(body["args"]), body["binding"], body["grant"]
     step.last_sent = instant(body["sent_at"])
@@ -65,9 +66,11 @@ def _intended(step: StepState, entry: JournalEntry) -> None:
 def _resulted(step: StepState, entry: JournalEntry) -> None:
     body: Body = entry.body
     step.via, step.wake, step.awaits = body.get("via", ""), None, None
+    step.deaths += step.phase == "sent" and step.via == "look_up"
     step.phase = _after(step, body)
     if body.get("again"):
         step.phase, step.rounds, step.attempts = "waiting", step.rounds + 1, 0
+        step.deaths = 0
     if step.phase != "unknown":
         step.doubt = False
     if step.phase == "pending":
@@ -173,7 +176,7 @@ def _intent(state: ProposalState, entry: JournalEntry) -> None:
     if grant and not grant.used_by:
         grant.used_by = entry.id
     live = state.steps[str(entry.body["step"])]
-    state.retries += bool(live.attempts) and live.phase not in IN_DOUBT  # to clear up a doubt is no new try
+    state.retries += bool(live.tries) and live.phase not in IN_DOUBT  # to clear up a doubt is no new try
     _intended(live, entry)
 
 

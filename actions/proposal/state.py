@@ -33,6 +33,8 @@ StepPhase = Literal[
 """sent: an intent without a result; unknown: a result that nobody can tell; returned: the tool says ok, unseen yet."""
 FINAL: frozenset[StepPhase] = frozenset({"ok", "unverified", "failed", "skipped"})
 IN_DOUBT: frozenset[StepPhase] = frozenset({"sent", "unknown", "asked"})
+DEATHS = 20
+"""A step at which our process has died this often may be what kills it: from then on each death counts as a try."""
 
 
 @dataclass(slots=True)
@@ -91,6 +93,8 @@ class StepState:
     uid: str
     phase: StepPhase = "pending"
     attempts: int = 0
+    deaths: int = 0
+    """Of these attempts, those that ended with our own process, so that nobody heard the answer."""
     key: str = ""
     args: dict[str, Value] = field(default_factory=dict)
     """The arguments of the newest intent."""
@@ -128,6 +132,11 @@ class StepState:
     code: str = ""
     message: str = ""
     via: str = ""
+
+    @property
+    def tries(self) -> int:
+        """Attempts that the step has to answer for, while none is under way: a power cut is no fault of a step's."""
+        return self.attempts - min(self.deaths + (self.phase == "sent"), DEATHS)
 
 
 @dataclass(slots=True)

@@ -48,7 +48,7 @@ def move(state: ProposalState, step: Step, live: StepState, now: datetime, setup
 def _may_repeat(
     state: ProposalState, step: Step, live: StepState, manifest: Manifest, now: datetime, setup: Setup
 ) -> bool:
-    if live.first_sent is None or manifest.key_ttl_s is None or live.attempts > step.retry.max:
+    if live.first_sent is None or manifest.key_ttl_s is None or live.tries > step.retry.max:
         return False
     alive = now - live.first_sent < timedelta(seconds=manifest.key_ttl_s * KEY_MARGIN)
     return alive and permit.still(state, step, live.args, live.binding, now, setup)

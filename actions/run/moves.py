@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from actions import graph, nominal
 from actions.policy import permit
-from actions.proposal.state import ACTIVE, FINAL, IN_DOUBT, ProposalState, StepState
+from actions.proposal.state import ACTIVE, DEATHS, FINAL, IN_DOUBT, ProposalState, StepState
 from actions.run import breaker, compensate, doubt, predicate, proven, replan, resolve, waits
 from actions.run.move import Await, Move, Record, Replan, Rest, Send, Verify, dumped, record, result
 from actions.setup import Setup
@@ -18,6 +18,7 @@ from schemas.value import Integrity, Value
 
 AT_ONCE = 4
 """Calls of one run that may be under way at the same time."""
+DEADLY = f"Forewatch itself came to an end more than {DEATHS} times while it did this"
 REPLANNING = "replan"
 """Stands among the busy steps while a replanner thinks."""
 
@@ -140,11 +141,11 @@ def _wait(state: ProposalState, plan: Plan, step: Step, live: StepState, now: da
 def _prepare(state: ProposalState, plan: Plan, step: Step, live: StepState, now: datetime, setup: Setup) -> Move:
     if live.retry_at and now < live.retry_at:
         return Rest(live.retry_at)
-    if live.attempts > step.retry.max:
-        message = live.message or "it could not be done"
+    if live.tries > step.retry.max:
+        message = live.message or (DEADLY if live.deaths >= DEATHS else "it could not be done")
         code = "rate" if live.code == "rate" else "retries"
         return Record((result(state, step, now, "failed", code=code, message=message, via="engine"),))
-    if live.attempts and state.retries >= setup.settings.retries_per_run:
+    if live.tries and state.retries >= setup.settings.retries_per_run:
         message = f"the run has tried again {state.retries} times in all; at last: {live.message or 'not done'}"
         return Record((result(state, step, now, "failed", code="retries", message=message, via="engine"),))
     try:

@@ -13,11 +13,12 @@ import pytest
 from actions.journal import Draft
 from actions.planning.otherwise import PlaybookReplanner
 from actions.policy import audit
-from actions.proposal.state import ProposalState, StepState
+from actions.proposal.state import DEATHS, ProposalState, StepState
 from actions.run import doubt
 from actions.run.attempt import Answer
 from actions.run.executor import Executor
 from actions.run.move import Send
+from actions.run.moves import DEADLY
 from actions.setup import Setup
 from actions.testing.bank import Behaviour
 from actions.testing.household import OWNER, Household, Make, Shape, plain_executor, trigger
@@ -275,6 +276,39 @@ def test_a_death_anywhere_beside_a_misbehaving_bank(effect_class: EffectClass, s
 def test_two_deaths_anywhere(effect_class: EffectClass, latency: timedelta) -> None:
     """The second death comes in the life that recovers from the first."""
     assert every_pair(lambda: Household(effect_class, "small", latency=latency)) == []
+
+
+def dying(house: Household, times: int, where: str) -> None:
+    """So many lives end at the same point."""
+
+    def fatal(name: str) -> None:
+        if name == where:
+            raise Crash(name)
+
+    for _ in range(times):
+        with pytest.raises(Crash):
+            asyncio.run(house.live(fatal))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("tool", "effect_class"), [("bank.invoice", "keyed"), ("bank.pay", "keyed"), ("bank.pay", "reconcile")]
+)
+def test_a_step_does_not_answer_for_the_deaths_of_the_process(tool: str, effect_class: EffectClass, when: str) -> None:
+    """A slow query on a machine that is switched off again and again is still made when it stays on."""
+    house = Household(effect_class, "full")
+    is_found = (effect_class, when) == ("reconcile", "after")  # by the second life, which does not call again
+    dying(house, 1 if is_found else DEATHS, f"{when} call {tool}")
+    asyncio.run(house.live())
+    assert house.faults() == []
+
+
+def test_a_step_that_kills_the_process_each_time_fails_in_the_end() -> None:
+    house = Household("keyed", "full")
+    retries = house.tools["bank.invoice"].manifest.retry.max
+    dying(house, DEATHS + retries + 1, "before call bank.invoice")
+    asyncio.run(house.live())
+    assert (house.state.phase, house.state.says.partition(": ")[2]) == ("failed", DEADLY)
 
 
 def test_an_outcome_that_nobody_can_tell_is_asked_and_never_repeated() -> None:

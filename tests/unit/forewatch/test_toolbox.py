@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from actions.testing.desk import Desk
 from actions.tools.tool import SELF_EFFECTS, Registry
@@ -13,9 +16,11 @@ from extractors.connector import Access
 from extractors.testing import Key
 from forewatch.outgoing.accounts import Outgoing
 from forewatch.settings import Settings
+from forewatch.storage.query import HistoryQuery
 from forewatch.toolbox import toolbox
 from schemas.account import AccountState, Permission
 from schemas.clock import ManualClock
+from schemas.errors import Refused, StepFailed, TransientError
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 PAYER = {"payer": "Nora", "payer_iban": "DE02 1203 0000 0000 2020 51"}
@@ -70,3 +75,17 @@ def test_a_permission_offers_just_the_tools_that_need_it_and_takes_them_away(tmp
     for status in ("removed", "paused", "needs_reauth"):
         house.accounts = [account("google_calendar", "write", status=status)]
         assert house.offered == before
+
+
+@pytest.mark.parametrize(("code", "told"), [("too_slow", TransientError), ("not_allowed", StepFailed)])
+def test_a_query_that_a_busy_machine_did_not_finish_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, told: type[Exception]
+) -> None:
+    def refuse(query: HistoryQuery, sql: str, rows: int) -> None:
+        raise Refused("not this one", code=code)
+
+    monkeypatch.setattr(HistoryQuery, "page", refuse)
+    tool = House(tmp_path).registry.tool("history.query")
+    assert tool is not None
+    with pytest.raises(told, match="not this one"):
+        asyncio.run(tool.call({"sql": "SELECT 1"}, "key"))
