@@ -72,7 +72,7 @@ class Folder:
     def _link(self, path: Path, content: bytes) -> bool:
         with self._temporary(content) as temporary:
             try:
-                os.link(temporary, path)
+                _name(temporary, path)
             except FileExistsError:
                 return False
             except OSError as error:
@@ -84,13 +84,16 @@ class Folder:
 
     def replace(self, name: str, content: bytes) -> None:
         """The old content or the new one, never a mixture, for every reader and after every crash."""
-        path = self.path(name)
+        path, beside = self.path(name), self.root / _aside()
         with self._temporary(content) as temporary:
             try:
                 if path.exists():
                     os.chmod(temporary, path.stat().st_mode & 0o777)
-                os.replace(temporary, path)
+                _name(temporary, beside)
+                os.replace(beside, path)
             except OSError as error:
+                with contextlib.suppress(OSError):
+                    beside.unlink(missing_ok=True)
                 raise NotSent(f"cannot replace {path} ({error.strerror})", remedy="check the rights on it") from error
             self._made_durable()
 
@@ -127,23 +130,41 @@ class Folder:
 
     @contextlib.contextmanager
     def _temporary(self, content: bytes) -> Iterator[Path]:
-        """A file with this content, on disk, that disappears unless it is moved away."""
-        path = self.root / f".{secrets.token_hex(8)}.tmp"
+        """A file with this content, on disk, that disappears unless it is given a name. Where the system knows files
+        without one, it does so also when we are killed."""
         try:
             self._made()
-            with open(path, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            descriptor, named = self._blank()
         except OSError as error:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-            remedy = "free some space, or check the folder's rights"
-            raise NotSent(f"cannot write into {self.root} ({error.strerror})", remedy=remedy) from error
+            raise self._unwritable(error) from error
         try:
-            yield path
+            self._fill(descriptor, content)
+            yield named or Path(f"/proc/self/fd/{descriptor}")
         finally:
-            path.unlink(missing_ok=True)
+            os.close(descriptor)
+            if named is not None:
+                with contextlib.suppress(OSError):
+                    named.unlink(missing_ok=True)
+
+    def _blank(self) -> tuple[int, Path | None]:
+        """A new file, open for writing, and its name if it has to have one."""
+        if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+            with contextlib.suppress(OSError):  # not on this file system, or nothing can be written at all: see below
+                return os.open(self.root, os.O_WRONLY | os.O_TMPFILE, 0o666), None
+        named = self.root / _aside()
+        return os.open(named, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), named
+
+    def _fill(self, descriptor: int, content: bytes) -> None:
+        try:
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(content)
+            os.fsync(descriptor)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> NotSent:
+        remedy = "free some space, or check the folder's rights"
+        return NotSent(f"cannot write into {self.root} ({error.strerror})", remedy=remedy)
 
     def _made(self) -> None:
         if self.root.is_symlink():
@@ -159,3 +180,16 @@ class Folder:
                 os.close(descriptor)
         except OSError as error:
             raise OutcomeUnknown(f"written into {self.root}, but perhaps not for good ({error.strerror})") from error
+
+
+def _aside() -> str:
+    return f".{secrets.token_hex(8)}.tmp"
+
+
+def _name(file: Path, path: Path) -> None:
+    """Give a file this name. It may have none: then ``file`` is the link of its descriptor, which is followed."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.link(file, path.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)

@@ -9,6 +9,7 @@ import errno
 import json
 import mailbox
 import os
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -300,6 +301,30 @@ class TestFolders:
             Folder(Path("documents"))
 
     def test_a_replaced_file_is_whole_and_a_created_one_is_new(self, tmp_path: Path) -> None:
+        folder = Folder(tmp_path / "a" / "b")
+        assert folder.create("x.txt", b"one") is True
+        assert folder.create("x.txt", b"two") is False
+        folder.replace("x.txt", b"three")
+        assert contents(tmp_path) == {"a/b/x.txt": b"three"}
+
+    @pytest.mark.parametrize("deed", ["create", "replace", "deliver"])
+    def test_a_process_that_is_killed_while_it_writes_leaves_no_unfinished_file(
+        self, tmp_path: Path, deed: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Killed at what is slow: when the content goes to the disk."""
+        folder = Folder(tmp_path / "a")
+        folder.ensure()
+        monkeypatch.setattr(os, "fsync", lambda descriptor: os.kill(os.getpid(), signal.SIGKILL))
+        if not (pid := os.fork()):
+            folder.deliver(folder, "x.txt", b"x") if deed == "deliver" else getattr(folder, deed)("x.txt", b"x")
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        assert contents(tmp_path) == {}
+
+    def test_where_every_file_has_a_name_from_the_start_nothing_is_left_behind_either(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delattr(os, "O_TMPFILE")
         folder = Folder(tmp_path / "a" / "b")
         assert folder.create("x.txt", b"one") is True
         assert folder.create("x.txt", b"two") is False
