@@ -64,7 +64,7 @@ def cli() -> str:
     """Every command with its arguments and options, and the exit codes."""
     import typer
 
-    from forewatch.cli.main import app
+    from forewatch.cli.commands import app
 
     lines = ["# Command line", "", *_HOW_IT_SPEAKS, ""]
     lines += _commands(typer.main.get_command(app), "forewatch")

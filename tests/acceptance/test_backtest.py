@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from forewatch.backtesting import read_answers, read_histories
-from forewatch.cli.main import app
+from forewatch.cli.commands import app
 from forewatch.demo import Play, run, settings_of
 from forewatch.testing import approve_all
 from forewatch.wiring import open_settings_log

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.testing import CliRunner
 
-from forewatch.cli.main import app
+from forewatch.cli.commands import app
 from forewatch.settings import Settings
 from forewatch.wiring import open_settings_log
 from rules.ruleset import RuleSet
