@@ -15,7 +15,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
+from forewatch.cli.console import local
 from forewatch.client import Client
 from forewatch.settings import Settings
 from schemas.clock import SystemClock
@@ -192,15 +194,16 @@ def _service(settings: Settings) -> Iterator[Check]:
     yield Check("service", "ok", f"answers at {settings.socket}")
     if problem := status["rules_problem"]:
         yield Check("rules in use", "warn", "the service goes on with the rules of before", f"mend {problem}")
-    if canary := status["canary"]:
-        yield _canary(canary)
+    if flight := status["canary"]:
+        yield canary_check(flight, settings.zone)
 
 
-def _canary(flight: dict[str, Any]) -> Check:
+def canary_check(flight: dict[str, Any], zone: ZoneInfo) -> Check:
+    """``flight`` as the service tells it."""
     if flight["is_lost"]:
-        detail = f"that of {flight['sent_at']} did not come through the pipeline"
+        detail = f"that of {local(flight['sent_at'], zone)} did not come through the pipeline"
         return Check("canary", "fail", detail, "look at the service's log; restart it with 'forewatch serve'")
-    return Check("canary", "ok", f"seen {flight['seen_at']}" if flight["seen_at"] else "under way")
+    return Check("canary", "ok", f"seen {local(flight['seen_at'], zone)}" if flight["seen_at"] else "under way")
 
 
 def _history(settings: Settings) -> Iterator[Check]:
@@ -240,13 +243,15 @@ async def _log_checks(settings: Settings) -> list[Check]:
         states, places = accounts(log), cursors(log)
         await states.refresh()
         await places.refresh()
-        checks += [_account(state, places.get(state.id)) for state in states if state.status != "removed"]
+        checks += [
+            _account(state, places.get(state.id), settings.zone) for state in states if state.status != "removed"
+        ]
         return checks
     finally:
         await log.close()
 
 
-def _account(state: Any, place: Any) -> Check:
+def _account(state: Any, place: Any, zone: ZoneInfo) -> Check:
     name = f"account {state.id}"
     if state.status == "needs_reauth":
         return Check(name, "fail", state.reason, "mend the source; it is tried again by itself")
@@ -258,7 +263,7 @@ def _account(state: Any, place: Any) -> Check:
         question = place.questions[0]
         return Check(name, "warn", question["text"], f"forewatch accounts answer {state.id} {question['code']} ...")
     if place.failures:
-        return Check(name, "warn", place.error, f"tried again at {place.retry_at}")
+        return Check(name, "warn", place.error, f"tried again at {local(place.retry_at, zone)}")
     if place.silent:
-        return Check(name, "warn", f"silent since {place.arrivals[-1]}", "is the source still connected?")
-    return Check(name, "ok", f"last polled {place.polled_at}")
+        return Check(name, "warn", f"silent since {local(place.arrivals[-1], zone)}", "is the source still connected?")
+    return Check(name, "ok", f"last polled {local(place.polled_at, zone)}")

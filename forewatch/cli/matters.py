@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
-from forewatch.cli.place import AsJson, tell_service, with_log
+from forewatch.cli.console import local, out, say, show_json, show_table
+from forewatch.cli.place import AsJson, settings, tell_service, with_log
 from schemas.clock import SystemClock
 from schemas.errors import NotFound
 
@@ -64,10 +64,11 @@ def show(
     if as_json:
         show_json(document)
         return
+    zone = settings().zone
     out.print(document["matter"], markup=False)
     for thing in document["things"]:
         money = f" {thing['amounts'][0]}" if thing["amounts"] else ""
-        line = f"  {thing['at'][:10]}  {thing['kind']:<20} {thing['title']}{money}  [{thing['event'][:8]}]"
+        line = f"  {local(thing['at'], zone)[:10]}  {thing['kind']:<20} {thing['title']}{money}  [{thing['event'][:8]}]"
         out.print(line, markup=False)
     for tie in document["ties"]:
         out.print(f"  tie {tie['how']} ({tie['score']:g}): {' = '.join(tie['names'])}", markup=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import Exit, out, say, show_json, show_table
+from forewatch.cli.console import Exit, local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, Refused, Unreachable
@@ -198,9 +198,10 @@ def egress(
     """What plugins asked of the world, and what was blocked."""
     from forewatch.plugins.ledger import FileLedger
 
+    chosen = settings()
     entries = [
         entry
-        for entry in FileLedger(settings().home).entries()
+        for entry in FileLedger(chosen.home).entries()
         if (not name or entry.plugin == name) and (entry.phase == "blocked" if blocked else entry.phase != "started")
     ]
     if as_json:
@@ -210,7 +211,7 @@ def egress(
         ("at", "plugin", "what", "host", "path", "status", "out", "in"),
         [
             (
-                f"{e.at:%Y-%m-%d %H:%M:%S}",
+                local(e.at, chosen.zone),
                 e.plugin,
                 e.reason or e.method,
                 e.host,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import out, say, show_json, show_table
+from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, rules_in_use, settings, with_log
 from schemas.errors import ConfigError, NotFound, Unreachable
 from schemas.suggest import did_you_mean
@@ -60,10 +60,7 @@ async def _revisions(log: Log, chosen: Settings, rule: str) -> list[dict[str, st
 
     book = RuleBook(log)
     await book.refresh()
-    return [
-        {"revision": one.revision, "since": f"{one.at.astimezone(chosen.zone):%Y-%m-%d %H:%M}"}
-        for one in book.revisions(rule)
-    ]
+    return [{"revision": one.revision, "since": local(one.at, chosen.zone)} for one in book.revisions(rule)]
 
 
 def _document(rule: PreparedRule, is_on: bool, revisions: list[dict[str, str]]) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from typing import Annotated
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
-from forewatch.cli.console import Exit, say, show_json, show_table
+from forewatch.cli.console import Exit, local, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings
 from forewatch.log import configure
 
@@ -55,7 +56,18 @@ def status(as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
     else:
-        show_table(("what", "value"), found.items(), empty="")
+        show_table(("what", "value"), _for_person(found, settings().zone).items(), empty="")
+
+
+def _for_person(status: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+    from forewatch.doctor import canary_check
+
+    flight = status["canary"]
+    return (
+        status
+        | {name: local(status[name], zone) for name in ("now", "next_due")}
+        | {"canary": canary_check(flight, zone).detail if flight else "none was sent"}
+    )
 
 
 def doctor(as_json: AsJson = False) -> None:
