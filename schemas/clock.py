@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from schemas.errors import ConfigError
@@ -57,6 +57,16 @@ def at_local(day: date, wall: time, tz: ZoneInfo) -> datetime:
     A wall time that DST skips is moved forward by the length of the gap; one that happens twice is the first.
     """
     return datetime.combine(day, wall.replace(fold=0), tzinfo=tz).astimezone(UTC)
+
+
+def occurs(day: date, wall: time, tz: ZoneInfo) -> Literal["once", "twice", "never"]:
+    """How often a local day has this wall time: where DST begins an hour is skipped, where it ends one comes again."""
+    before, after = (datetime.combine(day, wall.replace(fold=fold), tzinfo=tz).utcoffset() for fold in (0, 1))
+    assert before is not None
+    assert after is not None
+    if before == after:
+        return "once"
+    return "twice" if before > after else "never"
 
 
 def start_of_day(day: date, tz: ZoneInfo) -> datetime:

@@ -10,10 +10,12 @@ import typer
 
 from forewatch.cli.console import local, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
-from schemas.clock import SystemClock, zone
+from schemas.clock import SystemClock, at_local, occurs
 from schemas.errors import ConfigError
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from forewatch.settings import Settings
     from streams.work import Log
 
@@ -174,21 +176,36 @@ def snooze(
     if until in ("clears", "changes"):
         _send(proposal, "snooze", "", {"until": until}, f"noted; quiet until it {until}", as_json)
         return
-    when = _instant(until, SystemClock().now())
-    _send(proposal, "snooze", "", {"until": when.isoformat()}, f"asleep until {local(when, settings().zone)}", as_json)
+    zone = settings().zone
+    when, which = _instant(until, SystemClock().now(), zone)
+    _send(proposal, "snooze", "", {"until": when.isoformat()}, f"asleep until {local(when, zone)}{which}", as_json)
 
 
-def _instant(text: str, now: datetime) -> datetime:
+def _instant(text: str, now: datetime, zone: ZoneInfo) -> tuple[datetime, str]:
+    """With a word on which instant was taken, where the clocks change."""
     units = {"d": "days", "h": "hours", "m": "minutes"}
     try:
         if text[:-1].isdecimal() and text[-1:] in units:
-            return now + timedelta(**{units[text[-1]]: int(text[:-1])})
+            return now + timedelta(**{units[text[-1]]: int(text[:-1])}), ""
         when = datetime.fromisoformat(text)
+        if when.tzinfo:
+            return when.astimezone(UTC), ""
+        return at_local(when.date(), when.time(), zone), _which(when, zone)
     except (ValueError, OverflowError) as error:
         raise ConfigError(
             f"{text!r} is neither a time nor a duration", remedy="write 2026-03-31T09:00, 3d, clears or changes"
         ) from error
-    return (when if when.tzinfo else when.replace(tzinfo=zone(settings().timezone))).astimezone(UTC)
+
+
+def _which(when: datetime, zone: ZoneInfo) -> str:
+    match occurs(when.date(), when.time(), zone):
+        case "never":
+            return f"; there is no {when:%H:%M} on that day, when the clocks go forward"
+        case "twice":
+            second = when.replace(tzinfo=zone, fold=1).isoformat(timespec="minutes")
+            return f", the first of two on that day, when the clocks go back; the second is {second}"
+        case "once":
+            return ""
 
 
 @app.command()

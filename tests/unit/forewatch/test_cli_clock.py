@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from actions.isolation.egress import EgressEntry
+from forewatch.cli import proposals
 from forewatch.client import Client
 from forewatch.matters import output
 from forewatch.plugins.ledger import FileLedger
@@ -107,3 +108,32 @@ def test_the_days_of_a_matter_are_the_owners(forewatch: Forewatch) -> None:
     put(*map(output, made))
     lines = forewatch("matters", "show", "bank:r1").out.splitlines()
     assert {line.split()[0] for line in lines[1:3]} == {"2026-03-15"}  # 23:30 of the day before in UTC
+
+
+@pytest.mark.parametrize(
+    ("until", "instant", "says"),
+    [
+        ("2026-03-28T02:30", "2026-03-28T01:30:00+00:00", "until 2026-03-28 02:30"),
+        ("2026-03-29T02:30", "2026-03-29T01:30:00+00:00", "until 2026-03-29 03:30; there is no 02:30 on that day"),
+        ("2026-10-25T02:30", "2026-10-25T00:30:00+00:00", "until 2026-10-25 02:30, the first of two on that day"),
+        ("2026-10-25T02:30+01:00", "2026-10-25T01:30:00+00:00", "until 2026-10-25 02:30"),
+    ],
+)
+def test_a_snooze_says_which_instant_was_taken_where_the_clocks_change(
+    forewatch: Forewatch, monkeypatch: pytest.MonkeyPatch, until: str, instant: str, says: str
+) -> None:
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(proposals, "find_card", lambda _: {"id": "p1", "title": "Pay", "digest": "d"})
+    monkeypatch.setattr(Client, "post", lambda _, path, body: told.append(body))
+    said = forewatch("proposals", "snooze", "p1", until)
+    assert told[0]["args"] == {"until": instant}
+    assert said.err.startswith(f"Pay: asleep {says}")
+    assert ("on that day" in said.err) == ("on that day" in says)
+
+
+def test_the_second_of_two_is_named_as_it_is_to_be_written(
+    forewatch: Forewatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "find_card", lambda _: {"id": "p1", "title": "Pay", "digest": "d"})
+    monkeypatch.setattr(Client, "post", lambda *_: {})
+    assert "the second is 2026-10-25T02:30+01:00" in forewatch("proposals", "snooze", "p1", "2026-10-25T02:30").err
