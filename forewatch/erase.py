@@ -25,7 +25,8 @@ from streams.rewriting import reopen, rewritten_for
 from streams.work import Log
 
 _FOLDER = "erasing"
-"""One file for each account, event or note that is to be erased; in it what its erased runs left in the outbox."""
+"""One file for each account, event or note that is to be erased; in it what its erased runs left in the outbox. Its
+time is that at which the erasure was begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,10 @@ class Erased:
 
 
 def pending(home: Path) -> list[str]:
-    """Erasures that were begun and not ended: accounts, events, notes."""
+    """Erasures that were begun and not ended, the oldest first: accounts, events, notes."""
     folder = home / _FOLDER
-    return sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
+    marks = [path for path in folder.iterdir() if path.name[0] != "."] if folder.is_dir() else []
+    return [mark.name for mark in sorted(marks, key=lambda mark: (mark.stat().st_mtime_ns, mark.name))]
 
 
 def is_begun(settings: Settings, account: str) -> bool:
@@ -64,7 +66,8 @@ def erase(settings: Settings, account: str, clock: Clock) -> Erased:
     broker = _broker(settings)
     mark = settings.home / _FOLDER / account
     mark.parent.mkdir(mode=0o700, exist_ok=True)
-    mark.touch()
+    if not mark.exists():
+        mark.touch()
     lineage = erase_from_log(broker, account, note=lambda lineage: _note(mark, lineage))
     erasure = Erasure(at=clock.now(), keys=tuple(mark.read_text("utf-8").split()))
     asyncio.run(_follow(settings, clock, erasure))
@@ -78,19 +81,23 @@ def _broker(settings: Settings) -> Broker:
 
 
 def _note(mark: Path, lineage: Lineage) -> None:
-    """Durable, and whole or not there."""
+    """Durable, and whole or not there; the mark stays as old as it is."""
     known = {*mark.read_text("utf-8").split(), *lineage.keys}
     fresh = mark.with_name(f".{mark.name}")
     with fresh.open("w", encoding="utf-8") as file:
         file.write("".join(f"{key}\n" for key in sorted(known)))
         file.flush()
         os.fsync(file.fileno())
+    os.utime(fresh, ns=(mark.stat().st_atime_ns, mark.stat().st_mtime_ns))
     fresh.rename(mark)
 
 
 def finish(settings: Settings, clock: Clock) -> list[Erased]:
-    """Whatever a crash left unfinished."""
-    return [erase(settings, account, clock) for account in pending(settings.home)]
+    """Whatever a crash left unfinished, in the order in which it was begun; first of all that for which the log is half
+    rewritten, since until then it lets no other one begin."""
+    left = pending(settings.home)
+    halfway = rewritten_for(_broker(settings)) if left else ""
+    return [erase(settings, account, clock) for account in sorted(left, key=lambda account: account != halfway)]
 
 
 async def _follow(settings: Settings, clock: Clock, erasure: Erasure) -> None:

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from streams.erase import event_target
 from streams.journal import read_books
 from streams.kafka.admin import admin_client
 from streams.kafka.groups import committed_offsets
-from tests.acceptance.traces import all_forms, journal, markers, started_once, traces
+from tests.acceptance.traces import all_forms, journal, markers, rows, started_once, traces
 from tests.peers.kafka_records import Record, records
 
 pytestmark = pytest.mark.kafka
@@ -69,7 +70,10 @@ def step(*arguments, **named):
     return real(*arguments, **named)
 setattr(owner, name, step)
 settings = settings_of(Play(Path(sys.argv[1]), broker=sys.argv[2], prefix=sys.argv[3]))
-erase.erase(settings, sys.argv[7], SystemClock())
+if sys.argv[7]:
+    erase.erase(settings, sys.argv[7], SystemClock())
+else:
+    erase.finish(settings, SystemClock())
 """
 
 
@@ -83,19 +87,28 @@ class Lived(NamedTuple):
     """Another home of the same log, with a history of its own."""
 
 
+def at(kafka_server: str) -> str:
+    return f"kafka://{kafka_server}?session_timeout_s=10"
+
+
+def played(home: Path, days: int, broker: str) -> Play:
+    prefix = f"e{uuid.uuid4().hex[:10]}"
+    play = Play(home, seed=1, start=START, days=days, broker=broker, prefix=prefix, answer=approve_all)
+    asyncio.run(run(play))
+    return play
+
+
+def broker_of(play: Play) -> Broker:
+    settings = settings_of(play)
+    return parse_broker(settings.broker_url, settings.topic_prefix, settings.partitions)
+
+
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory, kafka_server: str) -> Lived:
     """Three weeks with every plan approved and carried out."""
-
-    def played(broker: str) -> Play:
-        home, prefix = tmp_path_factory.mktemp("erase") / "home", f"e{uuid.uuid4().hex[:10]}"
-        play = Play(home, seed=1, start=START, days=DAYS, broker=broker, prefix=prefix, answer=approve_all)
-        asyncio.run(run(play))
-        return play
-
-    play, twin = played(f"kafka://{kafka_server}?session_timeout_s=10"), played("")
-    settings = settings_of(play)
-    broker = parse_broker(settings.broker_url, settings.topic_prefix, settings.partitions)
+    play = played(tmp_path_factory.mktemp("erase") / "home", DAYS, at(kafka_server))
+    twin = played(tmp_path_factory.mktemp("erase") / "home", DAYS, "")
+    broker = broker_of(play)
     elsewhere = replace(play, home=tmp_path_factory.mktemp("elsewhere") / "home")
     asyncio.run(started_once(elsewhere))
     return Lived(play, broker, markers(play, ACCOUNT), twin, elsewhere)
@@ -124,7 +137,7 @@ def traces_on(found: list[Record], words: list[str]) -> list[Record]:
 
 
 def dies(play: Play, target: str, place: str, name: str, calls: int) -> None:
-    """A process that erases, and is killed there."""
+    """A process that erases, and is killed there; without a target it ends what was begun, like a start."""
     command = [sys.executable, "-c", MORTAL, play.home, play.broker, play.prefix, place, name, calls, target]
     died = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
@@ -217,3 +230,33 @@ def test_one_event_and_then_a_whole_account_leave_no_word_and_lose_nothing_else_
     assert traces(settings_of(elsewhere).home, words) == []
     asyncio.run(started_once(twin))
     assert differences(outcome(play), outcome(twin)) == {}
+
+
+@pytest.mark.kill
+def test_two_that_were_begun_are_both_ended_at_the_next_start_the_older_one_first(
+    tmp_path: Path, kafka_server: str
+) -> None:
+    """The log is half rewritten for the older one, which is not the first by its name."""
+    play = played(tmp_path / "home", 7, at(kafka_server))
+    settings, broker = settings_of(play), broker_of(play)
+    words = [*markers(play, "mail"), *markers(play, "bank-a")]
+    assert traces_on(asyncio.run(records(broker)), words)
+    dies(play, "mail", "streams.kafka.rewrite", "create_topics", 4)
+    with pytest.raises(ConfigError, match="'mail' was begun"):
+        erase(settings, "bank-a", SystemClock())
+    for left, place, name, calls in (
+        (["mail", "bank-a"], "forewatch.erase", "reopen", 0),
+        (["bank-a"], "forewatch.erase", "erase_from_log", 1),
+        (["bank-a"], "streams.kafka.rewrite", "create_topics", 4),
+    ):
+        dies(play, "", place, name, calls)
+        assert pending(settings.home) == left
+    assert [gone.account for gone in finish(settings, SystemClock())] == ["bank-a"]
+
+    assert pending(settings.home) == []
+    assert traces_on(asyncio.run(records(broker)), words) == []
+    assert traces(settings.home, words) == []
+    asyncio.run(started_once(play))
+    stays = "SELECT DISTINCT account FROM events WHERE account IN ('mail', 'calendar', 'bank-a', 'bank-b') ORDER BY 1"
+    assert rows(play, stays) == [["bank-b"], ["calendar"]]
+    assert verify(asyncio.run(journal(play))) == []
