@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from actions.proposal.render import ProposalView, ReasonView, StepView, proposal
-from actions.proposal.state import FINAL, OPEN, ProposalState
+from actions.proposal.state import OPEN, ProposalState
 from actions.setup import Setup
 from schemas.account import AccountState, CursorState
 from schemas.journal import JournalEntry
@@ -159,7 +159,7 @@ def run_row(state: ProposalState) -> dict[str, Any] | None:
         "title": state.title,
         "state": "paused" if state.paused_at else state.phase,
         "steps": len(state.plan.steps) if state.plan else 0,
-        "done": sum(state.steps[step.uid].phase in FINAL for step in state.plan.steps) if state.plan else 0,
+        "done": state.ended,
         "updated_at": state.updated_at.isoformat() if state.updated_at else None,
     }
 

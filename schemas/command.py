@@ -26,7 +26,8 @@ class Command(Model):
     confirm {"step"}; answer {"step", "happened", "out"} to a question about an unknown outcome, or answer {"slots":
     {name: value}} to a proposal that needs input; stop {"reason"}; pause {"reason"}; abort
     {"undo", "reason"}; retry {"step"}; remember {"text", "rule", "entity", "events"};
-    keep {"memory"}; do {"goal", "by"}, a day or nothing; correct {"memory", "text" or "value"}; forget {"memory"};
+    keep {"memory"}; do {"goal", "by", "another"}, a day or nothing, and whether a second proposal for the same words is
+    wanted; correct {"memory", "text" or "value"}; forget {"memory"};
     endorse {"step", "identifiers"}: what was taken out of a gated step's text stays in, and it asks again;
     wrong {"step", "reason"}: what a step did was not right, so what it rested on is lost; stop_everything {"reason"};
     allow {"tool", "to", "cap", "cap_period", "times", "period", "expires_at"}; revoke {"id"}.

@@ -10,6 +10,7 @@ from actions.planning import matching
 from actions.planning.steps import PERSONAL
 from actions.proposal import offer
 from actions.proposal.book import Book
+from actions.proposal.state import OPEN, ProposalState
 from actions.setup import Setup
 from schemas import clock
 from schemas.command import Command
@@ -24,8 +25,11 @@ _DAY_ENDS = time(18, 0)
 
 
 def on_goal(book: Book, command: Command, now: datetime, setup: Setup) -> list[Draft]:
-    """Asked twice, it makes two proposals: the person may well want two."""
-    return offer.on_trigger(book, trigger(command, now, setup), now, setup)
+    """The same words make no second proposal while the first one is open, unless the person says ``another``."""
+    wanted = trigger(command, now, setup)
+    if command.args.get("another") is not True:
+        _must_be_new(book, wanted.title, now)
+    return offer.on_trigger(book, wanted, now, setup)
 
 
 def trigger(command: Command, now: datetime, setup: Setup) -> Trigger:
@@ -53,6 +57,32 @@ def trigger(command: Command, now: datetime, setup: Setup) -> Trigger:
         values=values,
         explanation=_explained(command, goal, now),
     )
+
+
+def _must_be_new(book: Book, goal: str, now: datetime) -> None:
+    for state in (*book.open(), *book.active()):
+        is_same = state.trigger.rule == PERSONAL and state.title.casefold() == goal.casefold()
+        if is_same and (does := _does(state, now)):
+            name = state.id[:8]
+            remedy = f"see 'forewatch proposals show {name}'; if you want a second one, say it with --another"
+            raise Refused(f"proposal {name} is for that already: {does}", code="exists", remedy=remedy)
+
+
+def _does(state: ProposalState, now: datetime) -> str:
+    """What a proposal is doing; empty for one that is over, or about to be."""
+    if state.phase in OPEN and state.expires_at and now >= state.expires_at:
+        return ""
+    match state.phase:
+        case "drafted":
+            return "a plan is being made"
+        case "needs_input":
+            return "it needs an answer of yours"
+        case "offered" | "snoozed":
+            return f"it is {state.phase}"
+        case "running":
+            steps = len(state.plan.steps) if state.plan else 0
+            return f"it is {'paused' if state.paused_at else 'running'}, {state.ended} of {steps} steps have ended"
+    return ""
 
 
 def _goal(command: Command) -> str:

@@ -264,6 +264,11 @@ class ProposalState:
     def digest(self) -> str:
         return self.plan.digest() if self.plan else ""
 
+    @property
+    def ended(self) -> int:
+        """How many steps of the plan have come to an end, whichever."""
+        return sum(self.steps[step.uid].phase in FINAL for step in self.plan.steps) if self.plan else 0
+
     def standing(self) -> list[Reason]:
         """The reasons that were not withdrawn, the first ones first."""
         return [reason for reason in self.reasons.values() if reason.ended_at is None]

@@ -32,10 +32,16 @@ def register(app: typer.Typer) -> None:
 def do(
     goal: Annotated[str, typer.Argument(help='What you want, as in "renew my passport".')],
     by: Annotated[str, typer.Option(help="The day by which it must be done, such as 2025-03-31.")] = "",
+    another: Annotated[
+        bool, typer.Option("--another", help="A second proposal, although one for the same words is open.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Propose how to reach a goal of yours. Nothing is done before you approve it."""
-    body = {"channel": "cli", "who": settings().owner, "args": {"goal": goal, "by": by}}
+    """Propose how to reach a goal of yours. Nothing is done before you approve it.
+
+    While a proposal for the same words is open or runs, you are told of that one instead.
+    """
+    body = {"channel": "cli", "who": settings().owner, "args": {"goal": goal, "by": by, "another": another}}
     answer = client().post("/goals/do", body)
     if as_json:
         show_json(answer)

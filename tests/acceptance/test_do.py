@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,9 @@ class Home:
             finally:
                 process.kill()
 
-    def do(self, goal: str) -> str:
+    def do(self, *goal: str) -> str:
         """The proposal that a goal becomes."""
-        answer = self.json("do", goal)
+        answer = self.json("do", *goal)
         return str(answer["entries"][0]["stream"])
 
     def offered(self, proposal: str) -> dict[str, Any]:
@@ -190,6 +191,17 @@ def test_without_a_model_a_goal_takes_its_playbook_or_asks_or_reminds(folder: Pa
         assert answered.returncode == 0, answered.stderr
         assert home.offered(bill)["planner"].startswith("playbook:pay-invoice")
         assert home.json("egress", "list") == []
+
+
+def test_of_two_who_say_the_same_at_once_one_is_told_of_the_other_ones_proposal(folder: Path) -> None:
+    home = Home(folder)
+    with home.serving(), ThreadPoolExecutor(2) as both:
+        done = list(both.map(lambda _: home.call("do", "water the plants"), range(2)))
+        (card,) = home.json("proposals", "list")
+        made, told = sorted(done, key=lambda answer: answer.returncode)
+        assert (made.returncode, told.returncode) == (0, 7)
+        assert f"proposal {card['id'][:8]} is for that already: it is offered" in told.stderr
+        assert home.do("water the plants", "--another") != card["id"]
 
 
 def test_half_a_setup_of_the_model_is_refused_with_the_remedy(folder: Path) -> None:
