@@ -102,7 +102,7 @@ def _origins(state: ProposalState) -> dict[str, str]:
 
 def _today(experience: Experience, step: Step, now: datetime, zone: ZoneInfo) -> Today:
     begins = clock.start_of_day(clock.local_day(now, zone), zone)
-    acts = [act for act in experience.acts.values() if act.at >= begins and act.step != step.uid]
+    acts = [act for act in experience.acts.since(begins) if act.step != step.uid]
     paid: dict[str, Decimal] = {}
     for act in acts:
         if act.effect == "payment" and act.amount:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from actions.journal import STANDING
 from actions.policy import track
+from actions.policy.acts import Act, Acts
 from actions.policy.destination import amount_of, canonical, is_destination
 from actions.policy.permission import Permission, Standing
 from actions.policy.track import Track
@@ -20,8 +21,7 @@ from actions.run.breaker import Breaker
 from actions.tools.tool import SELF_EFFECTS, UNGRANTED
 from schemas.journal import JournalEntry
 from schemas.model import Json
-from schemas.money import Money
-from schemas.plan import Effect, Step
+from schemas.plan import Step
 
 if TYPE_CHECKING:
     from actions.proposal.state import ProposalState, StepState
@@ -40,19 +40,6 @@ class Known:
     times: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """An effect beyond the owner that was begun."""
-
-    at: datetime
-    step: str
-    tool: str
-    effect: Effect
-    destinations: tuple[str, ...]
-    amount: Money | None
-    permission: str = ""
-
-
 @dataclass(slots=True)
 class Experience:
     stopped: str = ""
@@ -61,8 +48,7 @@ class Experience:
     """By nominal type and canonical destination."""
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     """(type, a payee's name in lower case) -> the destination that this name was last paid or written to at."""
-    acts: dict[str, Act] = field(default_factory=dict)
-    """By step uid, oldest first."""
+    acts: Acts = field(default_factory=Acts)
     permissions: dict[str, Standing] = field(default_factory=dict)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     """By destination: whether calls get through to it."""
@@ -121,9 +107,9 @@ class Experience:
         live = state.steps[step.uid]
         self._called(entry, step, live)
         if entry.type == "step.intent" and step.effect not in SELF_EFFECTS and step.uid not in self.acts:
-            self.acts[step.uid] = _act(entry, state, step, live)
+            self.acts.add(_act(entry, state, step, live))
         if entry.type == "step.result" and live.phase == "failed":
-            self.acts.pop(step.uid, None)
+            self.acts.drop(step.uid)
         if live.phase == "ok" and step.effect not in UNGRANTED and entry.type in _ENDS:
             self._learn(entry, state, step, live)
         if reason := _bad(entry, live):

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from actions.nominal import display
+from actions.policy.acts import Act, Acts
 from schemas.model import Instant, Model
 from schemas.money import Money
-
-if TYPE_CHECKING:
-    from actions.policy.experience import Act
 
 Period = Literal["day", "week", "month"]
 SPANS: Mapping[Period, timedelta] = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=31)}
@@ -77,16 +75,17 @@ class Wanted:
     amount: Money | None
 
 
-def covering(standing: Iterable[Standing], acts: Mapping[str, Act], wanted: Wanted, now: datetime) -> Permission | None:
+def covering(standing: Iterable[Standing], acts: Acts, wanted: Wanted, now: datetime) -> Permission | None:
     """The first permission that covers this act; None if none does, or for an act without a destination."""
     found = (one.permission for one in standing if one.stands(now))
     return next((one for one in found if _covers(one, acts, wanted, now)), None)
 
 
-def _covers(permission: Permission, acts: Mapping[str, Act], wanted: Wanted, now: datetime) -> bool:
+def _covers(permission: Permission, acts: Acts, wanted: Wanted, now: datetime) -> bool:
     if wanted.tool != permission.tool or wanted.destinations != {(permission.type, permission.to)}:
         return False
-    before = [act for act in acts.values() if _counts(permission, act, wanted, now)]
+    lately = acts.since(now - SPANS[permission.period])
+    before = [act for act in lately if _counts(permission, act, wanted, now)]
     if len(before) >= permission.times:
         return False
     if wanted.amount is None:
@@ -101,8 +100,8 @@ def _covers(permission: Permission, acts: Mapping[str, Act], wanted: Wanted, now
 
 def _counts(permission: Permission, act: Act, wanted: Wanted, now: datetime) -> bool:
     """An act of the same kind within the period, under whatever approval, but this step's own earlier attempts."""
-    recent = now - act.at < SPANS[permission.period]
-    return recent and act.step != wanted.step and act.tool == permission.tool and permission.to in act.destinations
+    is_alike = act.tool == permission.tool and permission.to in act.destinations and act.step != wanted.step
+    return is_alike and now - act.at < SPANS[permission.period]
 
 
 def _within(cap: Money, amount: Decimal, currency: str) -> bool:
