@@ -142,6 +142,8 @@ def _step_lines(step: StepView, zone: ZoneInfo) -> Iterator[str]:
     yield from (f"    ! {reason}" for reason in step.reasons)
     if step.asks:
         yield f"    ? {step.asks}"
+    if step.offer:
+        yield f"    approved again and again; to allow it ahead, as far and as long as you choose: {step.offer}"
     if step.wake:
         yield f"    until {_when(step.wake, zone)}"
     if step.receipt:

@@ -6,6 +6,7 @@ earned, and whether everything is stopped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from actions.tools.tool import SELF_EFFECTS, UNGRANTED
 from schemas.journal import JournalEntry
 from schemas.model import Json
 from schemas.plan import Step
+from schemas.value import Value
 
 if TYPE_CHECKING:
     from actions.proposal.state import ProposalState, StepState
@@ -48,6 +50,8 @@ class Experience:
     """By nominal type and canonical destination."""
     names: dict[tuple[str, str], str] = field(default_factory=dict)
     """(type, a payee's name in lower case) -> the destination that this name was last paid or written to at."""
+    rows: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """(tool, type, canonical destination) -> how many acts in a row the person approved, and they went well."""
     acts: Acts = field(default_factory=Acts)
     permissions: dict[str, Standing] = field(default_factory=dict)
     breakers: dict[str, Breaker] = field(default_factory=dict)
@@ -114,6 +118,7 @@ class Experience:
             self._learn(entry, state, step, live)
         if reason := _bad(entry, live):
             self._lose(_permission(state, live), entry.at, reason)
+            self._end_row(step.tool, live.args)
 
     def _called(self, entry: JournalEntry, step: Step, live: StepState) -> None:
         """Does its destination answer?"""
@@ -136,11 +141,19 @@ class Experience:
                 at = value.type, canonical(value)
                 before = self.known.get(at)
                 self.known[at] = Known(value.type, str(value.v), entry.at, before.times + 1 if before else 1)
+                self.rows[step.tool, *at] = self.rows.get((step.tool, *at), 0) + 1
                 self.names |= {(value.type, name.casefold().strip()): str(value.v) for name in names if name}
 
     def _lost_by_run(self, state: ProposalState, entry: JournalEntry, reason: str) -> None:
         for held in state.grants.values():
             self._lose(held.grant.permission, entry.at, reason)
+            if (step := state.planned(held.grant.step)) is not None:
+                self._end_row(step.tool, held.grant.args)
+
+    def _end_row(self, tool: str, args: Mapping[str, Value]) -> None:
+        for value in args.values():
+            if is_destination(value):
+                self.rows.pop((tool, value.type, canonical(value)), None)
 
     def _lose(self, permission: str, at: datetime, reason: str) -> None:
         if permission in self.permissions:

@@ -86,7 +86,7 @@ def _permission(command: Command, now: datetime, setup: Setup) -> Permission:
     """Everything about it must be said: a permission never comes from an example or a default."""
     given = command.args
     manifest = setup.tools.manifest(str(given.get("tool", "")))
-    type_ = _destination_type(manifest)
+    type_ = destination_type(manifest)
     assert manifest is not None
     to = given.get("to")
     if wrong := nominal.fault(type_, to):
@@ -126,7 +126,7 @@ def _must_be_new(book: Book, wanted: Permission, now: datetime) -> None:
             raise Refused(told, code="exists", remedy="to prolong it, take that one back first; for more, give --times")
 
 
-def _destination_type(manifest: Manifest | None) -> str:
+def destination_type(manifest: Manifest | None) -> str:
     """Of the one argument that says where the tool's effect goes."""
     if manifest is None:
         remedy = "see docs/reference/toolbox.md; a tool of an account is there once 'accounts auth --allow' granted it"

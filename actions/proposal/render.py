@@ -13,7 +13,7 @@ from actions import nominal, words
 from actions.graph import critical_path, order
 from actions.plain import clean
 from actions.planning import planner
-from actions.policy import permit
+from actions.policy import permission_offer, permit
 from actions.proposal.compare import shown
 from actions.proposal.state import Phase, ProposalState, Question, Reason, StepState
 from actions.run import resolve
@@ -72,7 +72,8 @@ class ArgumentView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """``does`` is the step in plain words; ``digest`` is what a confirm or an answer must name."""
+    """``does`` is the step in plain words; ``digest`` is what a confirm or an answer must name; ``offer`` is the
+    command that would allow the step ahead, where such a one was approved again and again."""
 
     id: str
     uid: str
@@ -92,6 +93,7 @@ class StepView:
     digest: str
     diff: tuple[tuple[str, str, str], ...]
     receipt: str
+    offer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +280,7 @@ def _step(state: ProposalState, plan: Plan | None, step: Step, setup: Setup) -> 
         digest=live.gate.digest if live.gate else live.question,
         diff=tuple((d["arg"], clean(d["before"]), clean(d["after"])) for d in live.gate.diff) if live.gate else (),
         receipt=_receipt(live),
+        offer=permission_offer.offer(state, step, setup),
     )
 
 

@@ -23,6 +23,7 @@ from actions.testing.household import OWNER, START, trigger
 from actions.testing.memory import MemoryLog
 from actions.tools.tool import Arg, Registry
 from actions.tools.wait import WaitUntil
+from forewatch.cards import card
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb
@@ -137,6 +138,76 @@ def euros(amount: str) -> Json:
 def code(entries: list[JournalEntry]) -> Json:
     assert [entry.type for entry in entries] == ["command.refused"]
     return entries[0].body["code"]
+
+
+def offered(world: World, state: ProposalState) -> str:
+    """What the card of the one step says."""
+    shown = card(state, world.setup, world.setup.settings.zone)
+    (step,) = shown["steps"]
+    assert bool(step["offer"]) == ("to allow it ahead" in "\n".join(shown["lines"]))
+    return str(step["offer"])
+
+
+def approved(world: World, times: int) -> None:
+    for number in range(1, times + 1):
+        world.confirm(world.invoice(number))
+    assert world.paid == times
+
+
+class TestOffers:
+    def test_after_three_approvals_the_fourth_question_says_how_to_allow_it_ahead(self) -> None:
+        world = World()
+        approved(world, 2)
+        state = world.invoice(3)
+        assert offered(world, state) == ""
+        world.confirm(state)
+        assert offered(world, world.invoice(4)) == (
+            f"forewatch permissions allow bank.pay {IBAN} --cap 'AMOUNT EUR' --for 90d"
+        )
+        assert (world.paid, world.journal.book.experience.permissions) == (3, {}), "nothing is allowed by an offer"
+        world.restart()
+        (*_, state) = world.journal.book.proposals.values()
+        assert offered(world, state)
+
+    def test_what_it_offers_lets_the_next_one_pass(self) -> None:
+        world = World()
+        approved(world, 3)
+        assert offered(world, world.invoice(4))
+        world.allow(times=4)
+        assert (world.invoice(5).phase, world.paid) == ("done", 4)
+
+    def test_another_destination_is_another_row(self) -> None:
+        world = World()
+        approved(world, 3)
+        assert offered(world, world.invoice(4, to=OTHER)) == ""
+
+    def test_it_is_not_offered_where_it_would_be_asked_about_all_the_same(self) -> None:
+        world = World()
+        approved(world, 3)
+        assert offered(world, world.invoice(4, amount="4000.00")) == ""
+
+    @pytest.mark.parametrize("how", ["wrong", "stop"])
+    def test_a_bad_outcome_begins_a_new_row(self, how: Verb) -> None:
+        world = World(hold_s=60.0)
+        for number in (1, 2, 3, 4):
+            state = world.invoice(number)
+            world.confirm(state)
+            if number < 4 or how != "stop":
+                world.clock.advance_to(world.clock.now() + timedelta(minutes=2))
+                world.go(state)
+        assert world.paid == (3 if how == "stop" else 4)
+        world.tell(state, how, "", **({"step": "s1"} if how == "wrong" else {}))
+        world.go(state)
+        assert offered(world, world.invoice(5)) == ""
+
+    def test_what_the_person_allowed_or_took_back_is_not_offered(self) -> None:
+        world = World()
+        approved(world, 3)
+        (made,) = world.allow(times=1)
+        state = world.invoice(4)
+        assert offered(world, state) == "", "it stands, and is used up"
+        world.stand("revoke", id=made.body["permission"]["id"])  # type: ignore[index, call-overload]  # JSON
+        assert offered(world, state) == ""
 
 
 class TestPermissions:
