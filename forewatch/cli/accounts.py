@@ -316,9 +316,10 @@ def remove(
     from forewatch.serve import only_one
 
     chosen = settings()
+    known = None if is_begun(chosen, account) else _found(account)  # what was begun may be gone from the log
     with only_one(chosen.home):
-        if not is_begun(chosen, account):  # what was begun is past that, and the account may be gone from the log
-            connecting.part(_found(account))
+        if known is not None:
+            connecting.part(known)
         gone = erase_account(chosen, account, SystemClock())
     say(f"{account} is erased: {gone.ids} things that came from it, {gone.proposals} proposals that rested on them")
 

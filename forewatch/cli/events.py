@@ -98,8 +98,7 @@ async def _find(log: Log, wanted: str) -> dict[str, Any]:
     from streams import topics
 
     partitions = range(log.partitions(topics.EVENTS))
-    every = [document for p in partitions for document in await _documents(log, {p: 0}, p)]
-    found = {document["id"]: document for document in every if document["id"].startswith(wanted)}
+    found = {document["id"]: document for p in partitions for document in await _documents(log, {p: 0}, p)}
     return found[the_one(wanted, list(found), "event", "forewatch events tail")]
 
 
@@ -116,12 +115,12 @@ def erase(event: str) -> None:
     from streams.erase import event_target
 
     chosen = settings()
+    if target := begun(chosen, event_target(event)):
+        title = "what was begun"
+    else:
+        found = with_log(lambda log, _: _find(log, event))
+        target, title = event_target(found["id"]), found["title"]
     with only_one(chosen.home):
-        if target := begun(chosen, event_target(event)):
-            title = "what was begun"
-        else:
-            found = with_log(lambda log, _: _find(log, event))
-            target, title = event_target(found["id"]), found["title"]
         gone = erase_from_log(chosen, target, SystemClock())
     say(f"{title}: erased, with {gone.proposals} proposals that rested on it")
 

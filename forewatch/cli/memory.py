@@ -130,8 +130,8 @@ def forget(
     from streams.erase import note_target
 
     chosen = settings()
+    target = begun(chosen, note_target(memory)) or note_target(_note(memory))
     with only_one(chosen.home):
-        target = begun(chosen, note_target(memory)) or note_target(_note(memory))
         erase_from_log(chosen, target, SystemClock())
     say("erased")
 

@@ -1,5 +1,6 @@
 """What somebody meets who does not know Forewatch yet, and mistypes."""
 
+import asyncio
 import io
 from collections.abc import Callable
 from datetime import datetime
@@ -12,7 +13,13 @@ from rich.console import Console
 
 from forewatch.api import the_one
 from forewatch.cli import console
+from forewatch.matters import output
+from forewatch.serve import only_one
+from forewatch.settings import Settings
+from forewatch.wiring import open_settings_log
+from rules.testing import make_event
 from schemas.errors import NotFound
+from schemas.event import Event
 
 Forewatch = Callable[..., Any]
 
@@ -133,3 +140,34 @@ def test_no_value_of_a_wide_table_is_cut_off(
         assert shown.count(value[0]) >= 30
     assert "…" not in shown
     assert "column_11" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("accounts", "remove", "famly", "--erase"), 3, "did you mean 'family'?"),
+        (("accounts", "remove", "family", "--erase"), 2, "stop it first"),
+        (("events", "erase", "NEAR"), 3, "did you mean '"),
+        (("events", "erase", "ID"), 2, "stop it first"),
+        (("memory", "forget", "zz", "--erase"), 3, "there is no memory 'zz'"),
+    ],
+)
+def test_the_service_is_to_be_stopped_for_an_erasure_only_where_there_is_something_to_erase(
+    forewatch: Forewatch, home: Path, calendar: Path, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    forewatch("accounts", "add", "ics", calendar, "--name", "family")
+    event = make_event({"kind": "account.silent", "subject": "a"}, 1, ZoneInfo("UTC"), "me")
+    asyncio.run(append(event))
+    words = {"ID": event.id, "NEAR": f"{event.id[:6]}zz"}
+    with only_one(home):
+        said = forewatch(*(words.get(word, word) for word in arguments))
+    assert said.code == code
+    assert says in said.err
+
+
+async def append(event: Event) -> None:
+    log = await open_settings_log(Settings.load(None))
+    try:
+        await log.append([output(event)])
+    finally:
+        await log.close()
