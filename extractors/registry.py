@@ -75,9 +75,9 @@ class Connectors(Mapping[str, Connector]):
         return len(_entry_points())
 
 
-def sniff(path: Path) -> FileConnector | None:
-    """The connector that knows this file or folder; None where none does, or where there is nothing."""
-    loaded = (connector(name) for name in names())
+def sniff(path: Path, but: str = "") -> FileConnector | None:
+    """The connector (``but`` one) that knows this file or folder; None where none does, or where there is nothing."""
+    loaded = (connector(name) for name in names() if name != but)
     return next((each for each in loaded if isinstance(each, FileConnector) and each.sniff(path)), None)
 
 

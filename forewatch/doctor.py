@@ -30,6 +30,10 @@ State = Literal["ok", "warn", "fail"]
 
 LEAST_FREE = 500 << 20
 """Bytes of free space below which the log may soon fail to grow."""
+MOST_LOOKED_AT = 1 << 20
+"""Bytes of a file of an account beyond which it is not read only to see whether it is what the account reads."""
+_OF_ANOTHER_KIND = frozenset({"not_a_calendar", "html", "unknown_format"})
+"""Codes with which a file is rejected as a whole, as no file of that kind."""
 CONNECT_S = 3.0
 """How long the model's server may take to pick up."""
 PACKAGES = ("schemas", "extractors", "rules", "actions", "streams", "forewatch")
@@ -251,6 +255,25 @@ async def _log_checks(settings: Settings) -> list[Check]:
         await log.close()
 
 
+def _content(state: Any, zone: ZoneInfo) -> tuple[str, str] | None:
+    """What is wrong with the file of an account and what to do, where it is none that the account reads."""
+    from extractors import registry
+    from extractors.connector import Context, FileConnector, PreviewOptions
+
+    path, connector = Path(str(state.config.get("path", ""))), registry.connector(state.connector)
+    if not isinstance(connector, FileConnector) or not path.is_file() or path.stat().st_size > MOST_LOOKED_AT:
+        return None
+    found = connector.preview(path, Context(state.owner, state.id, zone, SystemClock().now()), PreviewOptions())
+    wrong = next((item for item in found.rejected if item.code in _OF_ANOTHER_KIND), None)
+    if found.events or wrong is None:
+        return None
+    detail = f"{path} is not what {connector.name} expects: {wrong.reason}"
+    if other := registry.sniff(path, but=connector.name):
+        remedy = f"forewatch accounts remove {state.id}; forewatch accounts add {other.name} {path}"
+        return f"{detail}; it looks like {other.name}", remedy
+    return detail, "put the right file there, or remove the account"
+
+
 def _account(state: Any, place: Any, zone: ZoneInfo) -> Check:
     name = f"account {state.id}"
     if state.status == "needs_reauth":
@@ -264,6 +287,8 @@ def _account(state: Any, place: Any, zone: ZoneInfo) -> Check:
         return Check(name, "warn", question["text"], f"forewatch accounts answer {state.id} {question['code']} ...")
     if place.failures:
         return Check(name, "warn", place.error, f"tried again at {local(place.retry_at, zone)}")
+    if odd := _content(state, zone):
+        return Check(name, "warn", *odd)
     if place.silent:
         return Check(name, "warn", f"silent since {local(place.arrivals[-1], zone)}", "is the source still connected?")
     return Check(name, "ok", f"last polled {local(place.polled_at, zone)}")
