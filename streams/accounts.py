@@ -17,7 +17,8 @@ READ_AT_ONCE = 1000
 
 
 class Fold(Generic[M]):
-    """The newest value of each key of one topic, over all its partitions. ``refresh`` reads what is new."""
+    """The newest value of each key of one topic, over all its partitions. ``refresh`` reads what is new, and decodes no
+    value that a later one has replaced: a start reads many, each as large as a cursor."""
 
     def __init__(self, log: Log, topic: str, model: type[M], key: Callable[[M], str]) -> None:
         self._log = log
@@ -31,8 +32,9 @@ class Fold(Generic[M]):
         """Read every partition to its end as of now."""
         for partition in range(self._log.partitions(self._topic)):
             while entries := await self._log.read(self._topic, partition, self._next.get(partition, 0), READ_AT_ONCE):
-                for entry in entries:
-                    self._apply((entry.key or b"").decode(), entry.value)
+                newest = {(entry.key or b"").decode(): entry.value for entry in entries}
+                for key, value in newest.items():
+                    self._apply(key, value)
                 self._next[partition] = entries[-1].offset + 1
 
     def _apply(self, key: str, value: bytes | None) -> None:

@@ -57,18 +57,19 @@ class EvaluateAgent:
         """Called after each batch: the next timer may have moved."""
 
     async def assigned(self, partition: int) -> None:
+        newest: dict[str, bytes | None] = {}
+        async for entry in read_entries(self._log, topics.RULE_STATE, partition):
+            newest[(entry.key or b"").decode()] = entry.value
         entries: dict[str, dict[str, Json]] = {}
         loaded = _Partition()
-        async for entry in read_entries(self._log, topics.RULE_STATE, partition):
-            key, value = (entry.key or b"").decode(), entry.value
+        for key, value in newest.items():
+            if value is None:
+                continue
             if key == WATERMARK:
-                loaded.watermark = msgspec.json.decode(value) if value else -1
+                loaded.watermark = msgspec.json.decode(value)
                 continue
             owner, _, name = key.partition(_MARK)
-            if value is None:
-                entries.get(owner, {}).pop(name, None)
-            else:
-                entries.setdefault(owner, {})[name] = msgspec.json.decode(value)
+            entries.setdefault(owner, {})[name] = msgspec.json.decode(value)
         for owner, found in entries.items():
             loaded.states[owner] = RuleState()
             loaded.states[owner].load(found)

@@ -142,6 +142,22 @@ def test_the_next_timer_is_known_also_after_a_restart(rules: RuleSet) -> None:
     asyncio.run(scenario())
 
 
+def test_of_state_that_was_replaced_or_removed_a_restart_decodes_nothing(rules: RuleSet) -> None:
+    async def scenario() -> None:
+        log = MemoryLog()
+        first = agent(log, rules)
+        await first.assigned(0)
+        result = await first.handle(batch_of(entries(Output(topics.EVENTS, b"me", encode(mail(0, date(2026, 3, 10)))))))
+        replaced = [Output(output.topic, output.key, b"no JSON") for output in result.state]
+        removed = [Output(topics.RULE_STATE, b"me\x1fgone", value) for value in (b"no JSON", None)]
+        await log.append([*replaced, *removed, *result.state])
+        second = agent(log, rules)
+        await second.assigned(0)
+        assert second.next_timer() == first.next_timer() is not None
+
+    asyncio.run(scenario())
+
+
 def test_a_revoked_partition_is_forgotten(rules: RuleSet) -> None:
     async def scenario() -> None:
         current = agent(MemoryLog(), rules)
