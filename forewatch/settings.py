@@ -23,10 +23,17 @@ PREFIX = "FOREWATCH_"
 
 def default_home(environment: Mapping[str, str] = os.environ) -> Path:
     """$FOREWATCH_HOME, else $XDG_DATA_HOME/forewatch, else ~/.local/share/forewatch."""
-    if home := environment.get("FOREWATCH_HOME"):
-        return Path(home).expanduser().absolute()
+    if (home := environment.get("FOREWATCH_HOME")) is not None:
+        return named_home(home, "FOREWATCH_HOME")
     data = environment.get("XDG_DATA_HOME") or "~/.local/share"
     return (Path(data).expanduser() / "forewatch").absolute()
+
+
+def named_home(home: str, by: str) -> Path:
+    """ConfigError where it is empty, as a variable of the shell is that nobody has set: no folder is meant by that."""
+    if not home:
+        raise ConfigError(f"{by} is empty", remedy="name a folder, or leave it out")
+    return Path(home).expanduser().absolute()
 
 
 def credential(name: str, environment: Mapping[str, str] = os.environ) -> tuple[str, str] | None:

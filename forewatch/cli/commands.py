@@ -6,7 +6,6 @@ import os
 import sqlite3
 import sys
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -87,7 +86,8 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     home: Annotated[
-        Path | None, typer.Option(help="Where everything is kept; FOREWATCH_HOME sets it too.", show_default=False)
+        str | None,  # no Path: an empty one is the current directory
+        typer.Option(help="Where everything is kept; FOREWATCH_HOME sets it too.", metavar="PATH", show_default=False),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", help="Say which version this is.", callback=_version, is_eager=True)

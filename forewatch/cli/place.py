@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from forewatch.client import Client
-from forewatch.settings import Settings
+from forewatch.settings import Settings, named_home
 from schemas.clock import SystemClock
 from schemas.duration import Duration
 from schemas.errors import ConfigError, Unreachable
@@ -28,8 +28,8 @@ _home: ContextVar[Path | None] = ContextVar("home", default=None)
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
-def use_home(home: Path | None) -> None:
-    _home.set(home.expanduser().absolute() if home else None)
+def use_home(home: str | None) -> None:
+    _home.set(None if home is None else named_home(home, "--home"))
 
 
 def settings() -> Settings:

@@ -127,6 +127,21 @@ def test_tables_tell_the_owners_clock_to_the_minute() -> None:
     assert console.local(None, berlin, empty="never") == "never"
 
 
+def test_an_empty_home_is_no_folder(forewatch: Forewatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = forewatch("--home", "", "accounts", "list")
+    assert (said.code, said.out) == (2, "")
+    assert "--home is empty; name a folder, or leave it out" in said.err
+    monkeypatch.setenv("FOREWATCH_HOME", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    said = forewatch("init")
+    assert (said.code, said.out) == (2, "")
+    assert "FOREWATCH_HOME is empty; name a folder, or leave it out" in said.err
+    assert list(tmp_path.iterdir()) == []
+    assert forewatch("--home", "mine", "init").code == 0, "the option wins"
+    assert (tmp_path / "mine" / "config.toml").exists()
+
+
 @pytest.mark.parametrize("width", [40, 80, 300])
 def test_no_value_of_a_wide_table_is_cut_off(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
