@@ -148,16 +148,15 @@ def _rules(settings: Settings) -> Iterator[Check]:
 
 def _model(settings: Settings) -> Iterator[Check]:
     """Nothing is asked of it that costs: only whether somebody answers at its address."""
-    from forewatch.planning import model_settings
+    from forewatch.planning import model_settings, port_of
 
     if (limits := model_settings(settings)) is None:
         yield Check("model", "ok", "off: playbooks plan by themselves")
         return
     detail = f"{limits.name} at {limits.host}"
-    url = urlsplit(settings.planner_url)
+    host = urlsplit(settings.planner_url).hostname or ""
     try:
-        port = url.port or (443 if url.scheme == "https" else 80)
-        socket.create_connection((url.hostname or "", port), CONNECT_S).close()
+        socket.create_connection((host, port_of(settings.planner_url)), CONNECT_S).close()
     except (OSError, ValueError) as error:
         remedy = "start it, or mend planner_url; until then playbooks plan by themselves"
         yield Check("model", "warn", f"{detail} cannot be reached: {error}", remedy)

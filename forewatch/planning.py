@@ -51,6 +51,12 @@ def model_settings(settings: Settings) -> ModelSettings | None:
     )
 
 
+def port_of(url: str) -> int:
+    """The URL's own, else its scheme's. ValueError where it names one that cannot be."""
+    parts = urlsplit(url)
+    return parts.port or {"http": 80}.get(parts.scheme, 443)
+
+
 async def planner_key(settings: Settings, credentials: Credentials) -> str:
     """The first there is: the variable, the systemd credential, the vault; "" for a server that wants none."""
     if settings.planner_key is not None:

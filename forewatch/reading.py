@@ -14,6 +14,7 @@ from actions.journal import JournalPort
 from actions.planning.ledger import LedgerMeter
 from actions.proposal.book import Book
 from actions.setup import Setup
+from forewatch.planning import port_of
 from schemas.clock import Clock
 from schemas.model import Json
 
@@ -27,13 +28,12 @@ STREAM = "reading"
 
 def host_of(url: str) -> str:
     """Where a text goes that the model is asked about; "" if it stays on this machine."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
+    host = urlsplit(url).hostname or ""
     try:
         stays = ipaddress.ip_address(host).is_loopback
     except ValueError:
         stays = host in ("", "localhost")
-    return "" if stays else f"{host}:{parts.port or {'http': 80}.get(parts.scheme, 443)}"
+    return "" if stays else f"{host}:{port_of(url)}"
 
 
 @dataclass

@@ -14,6 +14,7 @@ import pytest
 
 from actions.journal import Draft, Tip, seal
 from forewatch.doctor import Check, examine
+from forewatch.reading import host_of
 from forewatch.settings import Settings
 from forewatch.wiring import open_settings_log
 from schemas.clock import SystemClock
@@ -109,3 +110,26 @@ def test_a_model_that_nobody_answers_for_leaves_the_playbooks(tmp_path: Path) ->
     check = checks(settings(tmp_path, planner_model="small", planner_url=f"http://127.0.0.1:{port}/v1"))["model"]
     assert check.state == "warn"
     assert "until then playbooks plan by themselves" in check.remedy
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("http://box.example/v1", ("box.example", 80)),
+        ("https://box.example/v1", ("box.example", 443)),
+        ("https://box.example:8443/v1", ("box.example", 8443)),
+    ],
+)
+def test_a_model_is_looked_for_at_the_port_where_its_texts_are_said_to_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, place: tuple[str, int]
+) -> None:
+    tried: list[tuple[str, int]] = []
+
+    def nobody(where: tuple[str, int], *_: Any) -> None:
+        tried.append(where)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", nobody)
+    assert checks(settings(tmp_path, planner_model="small", planner_url=url))["model"].state == "warn"
+    assert tried == [place]
+    assert host_of(url) == "{}:{}".format(*place)
