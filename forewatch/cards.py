@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from actions.proposal.book import Book
 from actions.proposal.render import ProposalView, ReasonView, StepView, proposal
-from actions.proposal.state import OPEN, ProposalState
+from actions.proposal.state import ACTIVE, OPEN, ProposalState
+from actions.run.breaker import told
 from actions.setup import Setup
 from schemas.account import AccountState, CursorState
 from schemas.journal import JournalEntry
@@ -39,11 +41,16 @@ _LATE = timedelta(days=1)
 
 
 def card(
-    state: ProposalState, setup: Setup, zone: ZoneInfo, unread: Mapping[str, datetime | None] = MappingProxyType({})
+    state: ProposalState,
+    setup: Setup,
+    zone: ZoneInfo,
+    unread: Mapping[str, datetime | None] = MappingProxyType({}),
+    waits: str = "",
 ) -> dict[str, Any]:
     """Everything that is shown of a proposal, JSON-able; ``lines`` is the same for a person to read.
 
-    ``unread``: the accounts that cannot be read now, and since when; what rests on them is ``stale``.
+    ``unread``: the accounts that cannot be read now, and since when; what rests on them is ``stale``. ``waits``: what
+    ``waiting`` says of its run.
     """
     view = proposal(state, setup)
     rests_on = {item.account for item in view.evidence} & set(unread) if state.phase in OPEN else set()
@@ -54,9 +61,19 @@ def card(
         "gates": {step.id: step.digest for step in view.steps if step.phase == "gated" or step.diff},
         "unknown": {step.id: step.digest for step in view.steps if step.phase == "asked"},
         "stale": stale,
+        "waits": waits,
         "why_surface": surfaced(view.surface_reason),
-        "lines": [*_lines(view, zone), *(f"  stale: {line}" for line in stale)],
+        "lines": [
+            *_lines(view, zone),
+            *(f"  stale: {line}" for line in stale),
+            *(f"  waits: {line}" for line in [waits] if line),
+        ],
     }
+
+
+def waiting(books: Iterable[Book], zone: ZoneInfo) -> dict[str, str]:
+    """By proposal: the destination that does not answer, and that its run waits for."""
+    return told((state for book in books for state in book.proposals.values() if state.phase in ACTIVE), zone)
 
 
 def surfaced(reason: str) -> str:

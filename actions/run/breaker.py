@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from actions.journal import EXECUTOR, STANDING, Draft
 from schemas.model import Json
@@ -110,8 +111,8 @@ def deferred(state: ProposalState, step: Step, args: Mapping[str, Value], until:
     return Draft(state.id, "step.deferred", now, EXECUTOR, "", body)
 
 
-def told(states: Iterable[ProposalState]) -> dict[str, str]:
-    """By proposal: what its run waits for, in words for the person."""
+def told(states: Iterable[ProposalState], zone: ZoneInfo) -> dict[str, str]:
+    """By proposal: what its run waits for, in words for the person, by whose clock ``zone`` is."""
     waiting: dict[str, list[ProposalState]] = {}
     for state in states:
         for where in {live.place for live in state.steps.values() if live.deferred is not None}:
@@ -122,7 +123,8 @@ def told(states: Iterable[ProposalState]) -> dict[str, str]:
         if known is None or known.since is None or known.until is None:
             continue
         runs = "1 run waits" if len(those) == 1 else f"{len(those)} runs wait"
-        says = f"{where}: no answer since {_at(known.since)}, tried {known.failures} times; {runs} for it"
+        since = f"{known.since.astimezone(zone):%Y-%m-%d %H:%M}"
+        says = f"{where}: no answer since {since}, tried {known.failures} times; {runs} for it"
         found |= {state.id: says for state in those}
     return found
 

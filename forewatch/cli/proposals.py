@@ -69,7 +69,7 @@ def _score(card: dict[str, Any]) -> str:
 
 async def read_cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
     """Every proposal, as it is shown."""
-    from forewatch.cards import card, unread_accounts
+    from forewatch.cards import card, unread_accounts, waiting
     from forewatch.wiring import build_setup
     from streams.accounts import accounts, cursors
     from streams.journal import read_books
@@ -79,7 +79,12 @@ async def read_cards(log: Log, chosen: Settings) -> list[dict[str, Any]]:
     await states.refresh()
     await places.refresh()
     unread = unread_accounts(states, places.get, SystemClock().now())
-    return [card(state, setup, chosen.zone, unread) for book in books.values() for state in book.proposals.values()]
+    waits = waiting(books.values(), chosen.zone)
+    return [
+        card(state, setup, chosen.zone, unread, waits.get(state.id, ""))
+        for book in books.values()
+        for state in book.proposals.values()
+    ]
 
 
 def find_card(wanted: str) -> dict[str, Any]:

@@ -36,14 +36,12 @@ def list_(as_json: AsJson = False) -> None:
 
 
 async def _runs(log: Log, chosen: Settings) -> list[dict[str, Any]]:
-    from actions.proposal.state import ACTIVE
-    from actions.run.breaker import told
-    from forewatch.cards import run_row
+    from forewatch.cards import run_row, waiting
     from streams.journal import read_books
 
     books = await read_books(log)
     states = [state for book in books.values() for state in book.proposals.values()]
-    waits = told(book_state for book_state in states if book_state.phase in ACTIVE)
+    waits = waiting(books.values(), chosen.zone)
     rows = [row for state in states if (row := run_row(state)) is not None]
     return [row | {"waits": waits.get(row["id"], "")} for row in rows]
 
@@ -63,6 +61,8 @@ def show(run: Run, as_json: AsJson = False) -> None:
         [(local(e["at"], zone), e["type"], e["body"].get("step", ""), e["says"]) for e in entries],
         empty="",
     )
+    if card["waits"]:
+        say(card["waits"])
 
 
 async def _entries(log: Log, _: Settings, proposal: str) -> list[dict[str, Any]]:

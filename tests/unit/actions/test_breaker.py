@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from actions.policy import audit
 from actions.proposal.state import ProposalState
@@ -15,6 +16,7 @@ from schemas.journal import JournalEntry
 from schemas.value import Value
 
 PAY = {"payee": {"slot": "payee"}, "amount": {"slot": "amount"}}
+BERLIN = ZoneInfo("Europe/Berlin")
 ONE_STEP = [{"id": "s1", "tool": "post.send", "args": PAY}]
 
 
@@ -61,10 +63,10 @@ def test_after_five_calls_in_vain_every_run_waits_and_says_why() -> None:
     house, post = town(*["not_sent"] * 50)
     asyncio.run(house.pass_time(timedelta(seconds=50)))
     assert len(post.calls) == 5
-    told = breaker.told(house.states())
+    told = breaker.told(house.states(), BERLIN)
     assert len(told) == 3
     (says,) = set(told.values())
-    assert says == "post.send: no answer since 2025-03-03 09:00 UTC, tried 5 times; 3 runs wait for it"
+    assert says == "post.send: no answer since 2025-03-03 10:00, tried 5 times; 3 runs wait for it"
     waits = [str(entry.body["says"]) for entry in house.entries("step.deferred")]
     assert len(waits) == 3, "each run says it once"
     assert waits[0].startswith(
@@ -87,7 +89,7 @@ def test_one_call_tries_again_after_pauses_that_double_and_an_answer_lets_all_go
         assert not [at for at in sent if entry.at < at < until]
     (closed,) = house.entries("breaker.closed")
     assert closed.body["says"] == "post.send: it answers again"
-    assert breaker.told(house.states()) == {}
+    assert breaker.told(house.states(), BERLIN) == {}
     assert audit.verify(house.log.entries) == []
 
 
