@@ -10,6 +10,7 @@ import pytest
 
 from forewatch.demo import Play, run
 from forewatch.testing import outcome
+from tests import forks
 
 OFFLINE = """
 import socket
@@ -87,4 +88,4 @@ def test_the_digest_holds_what_did_not_interrupt_best_first_and_says_why(
 
 def _told(*arguments: str) -> str:
     command = [sys.executable, "-c", "from forewatch.cli.main import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return str(forks.run(command, capture_output=True, text=True, check=True, timeout=60).stdout)

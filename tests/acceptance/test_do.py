@@ -21,6 +21,7 @@ import pytest
 from actions.testing.canary import step
 from actions.testing.modelscript import Body, Hang, Said, Script, Status, Text
 from actions.testing.modelserver import ModelServer, model_server
+from tests import forks
 
 COMMAND = [sys.executable, "-c", "from forewatch.cli.main import main; main()"]
 PLAN = json.dumps({"steps": [step("s1", "notify", {"text": "Water the plants"})], "questions": []})
@@ -59,7 +60,7 @@ class Home:
 
     def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         command = [*COMMAND, *arguments]
-        return subprocess.run(
+        return forks.run(
             command, env=self.environment, input=stdin, capture_output=True, text=True, timeout=120, check=False
         )
 
@@ -70,7 +71,7 @@ class Home:
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[str]]:
-        with subprocess.Popen([*COMMAND, "serve"], env=self.environment, stderr=subprocess.PIPE, text=True) as process:
+        with forks.Popen([*COMMAND, "serve"], env=self.environment, stderr=subprocess.PIPE, text=True) as process:
             try:
                 until(lambda: self.call("status").returncode == 0 or process.poll() is not None)
                 assert process.poll() is None, process.communicate()[1]

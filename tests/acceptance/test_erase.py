@@ -26,6 +26,7 @@ from streams import topics
 from streams.accounts import accounts
 from streams.embedded.lock import GroupLock
 from streams.journal import read_books
+from tests import forks
 from tests.acceptance.traces import journal, markers, rows, started_once, traces
 from tests.standins.jmap import FakeJmap
 
@@ -103,7 +104,7 @@ def test_a_kill_at_any_step_leaves_it_to_be_finished(play: Play, point: str) -> 
         f"setattr(erase, {point!r}, die)\n"
         "erase.erase(settings_of(Play(Path(sys.argv[1]))), 'mail', SystemClock())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(play.home)], capture_output=True, check=False)
+    done = forks.run([sys.executable, "-c", code, str(play.home)], capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert pending(settings_of(play).home) == ["mail"]
     assert [gone.account for gone in finish(settings_of(play), SystemClock())] == ["mail"]
@@ -166,7 +167,7 @@ def test_a_service_behind_a_sign_in_leaves_neither_mail_nor_secret(tmp_path: Pat
     def forewatch(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         code = "from forewatch.cli.main import main; main()"
         command = [sys.executable, "-c", code, *arguments]
-        return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, check=False)
+        return forks.run(command, env=environment, input=typed, capture_output=True, text=True, check=False)
 
     with FakeJmap() as mail:
         mail.passwords = {f"Bearer {words[2]}"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from streams.erase import event_target
 from streams.journal import read_books
 from streams.kafka.admin import admin_client
 from streams.kafka.groups import committed_offsets
+from tests import forks
 from tests.acceptance.traces import all_forms, journal, markers, rows, started_once, traces
 from tests.peers.kafka_records import Record, records
 
@@ -139,7 +139,7 @@ def traces_on(found: list[Record], words: list[str]) -> list[Record]:
 def dies(play: Play, target: str, place: str, name: str, calls: int) -> None:
     """A process that erases, and is killed there; without a target it ends what was begun, like a start."""
     command = [sys.executable, "-c", MORTAL, play.home, play.broker, play.prefix, place, name, calls, target]
-    died = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    died = forks.run([str(part) for part in command], capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr[-2000:]
 
 
@@ -172,7 +172,7 @@ def erase_one_event(lived: Lived) -> None:
         "FOREWATCH_BROKER": settings.broker, "FOREWATCH_TOPIC_PREFIX": settings.topic_prefix,
     }  # fmt: skip
     command = [sys.executable, "-c", "from forewatch.cli.main import main; main()", "events", "erase", event[:12]]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    ended = forks.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert not is_begun(settings, event_target(event))
 

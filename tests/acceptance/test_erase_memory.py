@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import date
@@ -31,6 +30,7 @@ from streams.codec import encode
 from streams.erase import event_target, note_target
 from streams.journal import valid_entries
 from streams.work import Output
+from tests import forks
 from tests.acceptance.conftest import INVOICE, House
 from tests.acceptance.traces import traces
 
@@ -141,7 +141,7 @@ def test_what_was_learnt_goes_with_what_taught_it_and_nothing_else_does(lived: L
     assert any(NAME in trace for trace in traces(settings.home, [GOES]))
 
     for point in ("erase_from_log", "announce", "follow", "_rebuild_state"):
-        died = subprocess.run(
+        died = forks.run(
             [sys.executable, "-c", MORTAL, str(settings.home), "mail", point], capture_output=True, check=False
         )
         assert died.returncode == -signal.SIGKILL, died.stderr

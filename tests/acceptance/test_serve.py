@@ -15,6 +15,7 @@ import pytest
 
 from forewatch.client import Client
 from schemas import ids
+from tests import forks
 
 COMMAND = [sys.executable, "-c", "from forewatch.cli.main import main; main()"]
 ATTACHED = (
@@ -38,7 +39,7 @@ def environment(home: Path) -> dict[str, str]:
 def forewatch(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
     def call(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [*COMMAND, *map(str, arguments)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return forks.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
     return call
 
@@ -55,7 +56,7 @@ def until(happens: Callable[[], Any], seconds: float = 60) -> Any:
 
 @contextmanager
 def serving(home: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen([*COMMAND, "serve"], env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with forks.Popen([*COMMAND, "serve"], env=environment, stderr=subprocess.PIPE, text=True) as process:
         try:
             until(lambda: (home / "forewatch.sock").exists() or process.poll() is not None)
             yield process
@@ -193,7 +194,7 @@ def test_a_full_disk_stops_the_service_with_a_clear_message_and_loses_nothing(
         for n in range(100):
             (mail / "new" / f"{n}.host").write_text(ATTACHED.format(n=n, data="QUJD" * 18_000))
         call = [*COMMAND, "accounts", "add", "maildir", str(mail), "--name", "post"]
-        subprocess.run(call, env=environment, check=True, capture_output=True)
+        forks.run(call, env=environment, check=True, capture_output=True)
         with serving(disk, environment) as process:
             _, said = process.communicate(timeout=90)
             assert process.returncode == 1
@@ -202,7 +203,7 @@ def test_a_full_disk_stops_the_service_with_a_clear_message_and_loses_nothing(
         subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
         with serving(disk, environment):
             query = [*COMMAND, "history", "query", "SELECT count(*), count(DISTINCT id) FROM mail", "--json"]
-            run = lambda: subprocess.run(query, env=environment, capture_output=True, text=True, check=False)  # noqa: E731
+            run = lambda: forks.run(query, env=environment, capture_output=True, text=True, check=False)  # noqa: E731
             until(lambda: '"rows": [[100, 100]]' in run().stdout, 120)
     finally:
         subprocess.run(["umount", "-l", disk], check=False)
@@ -288,7 +289,7 @@ def test_a_kill_while_rules_change_leaves_the_old_ones_or_the_new_ones_in_use(
         (home / "forewatch.sock").unlink(missing_ok=True)
         with serving(home, environment) as process:
             file.write_text(RULE.format(word=f"word {number}"))
-            with subprocess.Popen([*COMMAND, "rules", "reload"], env=environment, stderr=subprocess.PIPE) as reload:
+            with forks.Popen([*COMMAND, "rules", "reload"], env=environment, stderr=subprocess.PIPE) as reload:
                 time.sleep(0.2 * number)
                 process.kill()
                 reload.communicate(timeout=60)

@@ -15,6 +15,7 @@ from streams import topics
 from streams.codec import encode
 from streams.journal import valid_entries
 from streams.work import Output
+from tests import forks
 
 DUE = date(2026, 3, 16)
 COMMAND = [sys.executable, "-c", "from forewatch.cli.main import main; main()"]
@@ -85,7 +86,7 @@ def test_the_command_line_stops_a_home_without_a_service(tmp_path: Path) -> None
     environment = {**os.environ, "FOREWATCH_HOME": str(tmp_path / "home")}
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return forks.run(
             [*COMMAND, *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
 

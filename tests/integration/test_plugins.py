@@ -7,7 +7,6 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from forewatch.settings import Settings
 from forewatch.toolbox import toolbox
 from schemas.clock import ManualClock
 from schemas.errors import ConfigError, RuleError
+from tests import forks
 from tests.peers.mcp_servers import Servers
 
 CLOCK = ManualClock(datetime(2025, 3, 3, tzinfo=UTC))
@@ -160,7 +160,7 @@ def test_killed_while_it_is_let_in_a_plugin_is_off_or_as_reviewed_and_the_same_c
     """Its manifest and its review are two files: before and after each of them is there."""
     file = written(tmp_path, manifest("plain"))
     command = [sys.executable, "-c", MORTAL, str(fatal), str(is_done_first), str(file)]
-    died = subprocess.run(command, capture_output=True, text=True, check=False)
+    died = forks.run(command, capture_output=True, text=True, check=False)
     assert died.returncode == -signal.SIGKILL, died.stderr
     left = listed(home).get("words", {"standing": "off", "tools": []})
     assert (left["standing"] == "on", bool(left["tools"])) == (is_on, is_on)
