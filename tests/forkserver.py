@@ -16,6 +16,7 @@ from importlib import import_module
 from types import CodeType
 
 IMPORTED = (
+    "forewatch.cli.commands",
     "forewatch.cli.main",
     "forewatch.demo",
     "forewatch.doctor",

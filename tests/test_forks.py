@@ -31,6 +31,7 @@ print(json.dumps({
 """
 """All that a command could take from the process that it is forked from."""
 FREE = {**os.environ, "FOREWATCH_LOG_LEVEL": "debug"}
+OURS = ("actions", "extractors", "forewatch", "rules", "schemas", "streams")
 Start = Callable[..., subprocess.Popen[Any]]
 
 
@@ -153,3 +154,16 @@ def test_a_command_that_takes_too_long_is_killed(run: Callable[..., Any]) -> Non
         run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
     with pytest.raises(subprocess.CalledProcessError):
         run([sys.executable, "-c", "raise SystemExit(3)"], check=True)
+
+
+@pytest.mark.parametrize("command", [("rules", "list"), ("accounts", "list"), ("proposals", "list")])
+def test_of_ours_a_command_finds_everything_imported(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Otherwise the forks are slow: ``forkserver.IMPORTED`` lacks what a command imports."""
+    code = (
+        "import sys; before = set(sys.modules)\nfrom forewatch.cli.main import main\ntry: main()\n"
+        "finally: print(*sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    environment = {**FREE, "FOREWATCH_HOME": str(tmp_path), "FOREWATCH_TIMEZONE": "UTC"}
+    done = forks.run([sys.executable, "-c", code, *command], env=environment, capture_output=True, text=True)
+    later = done.stderr.splitlines()[-1].split()
+    assert [name for name in later if name.split(".")[0] in OURS] == []
