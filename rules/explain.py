@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from rules.cel.checker import COMPARISONS
 from rules.engine import Engine
 from rules.language import Conjunct
+from rules.memory import Memory
 from rules.prepared import PreparedRule
+from rules.recent import CAP, Recents
 from rules.ruleset import RuleSet
 from rules.state import RuleState
 from schemas.trigger import ConditionValue, Explanation, Reason
@@ -17,9 +20,14 @@ from schemas.trigger import ConditionValue, Explanation, Reason
 _OUTCOMES = ("fired", "retracted", "suppressed", "merged", "parted", "scheduled", "skipped", "not_matched")
 
 
-def why(
-    rules: RuleSet, events: Sequence[Any], *, owner: str, zone: ZoneInfo, rule: str | None = None
-) -> list[Explanation]:
+class Told(Explanation):
+    """As it is told to a person."""
+
+    bound: str = ""
+    """That events which could have settled it, or been a step of it, were not kept, in words."""
+
+
+def why(rules: RuleSet, events: Sequence[Any], *, owner: str, zone: ZoneInfo, rule: str | None = None) -> list[Told]:
     """What the rules did with the last of the events, after all those before it (which are replayed).
 
     Rules that did something come first. A rule that did nothing says what its conditions read and what was missing;
@@ -35,7 +43,27 @@ def why(
     for other in rules:
         if other.id not in spoken and (rule == other.id or (rule is None and event.kind in other.kinds)):
             found.append(why_not(other, event, is_on=rules.is_on(other.id)))
-    return sorted(found, key=lambda item: (_OUTCOMES.index(item.outcome), item.nearest.count(";"), item.rule))
+    found.sort(key=lambda item: (_OUTCOMES.index(item.outcome), item.nearest.count(";"), item.rule))
+    recents = Memory.of(state).recents
+    return [
+        Told.model_validate({**dict(item), "bound": _bound(recents, item.rule, event.observed_at, zone)})
+        for item in found
+    ]
+
+
+def _bound(recents: Recents, rule: str, now: datetime, zone: ZoneInfo) -> str:
+    """Empty where all are kept that are not too old anyway."""
+    cut = [
+        event.occurred_at
+        for name, (until, event) in recents.cut.items()
+        if name.startswith(f"{rule}/") and until >= now
+    ]
+    if not cut:
+        return ""
+    return (
+        f"of the events that could settle it, or be a step of it, only the newest {CAP} for each condition are kept: "
+        f"none up to {max(cut).astimezone(zone):%Y-%m-%d %H:%M} counts any more"
+    )
 
 
 def why_not(rule: PreparedRule, event: Any, *, is_on: bool = True) -> Explanation:

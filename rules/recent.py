@@ -30,6 +30,9 @@ class Recents:
         self._of_subject: dict[str, dict[tuple[str, str], None]] = {}
         self._ordered: dict[str, list[Any]] = {}
         self._arrived: dict[str, list[Any]] = {}
+        self.cut: dict[str, tuple[datetime, Any]] = {}
+        """By guard the newest event that went because there were more than ``CAP``, and until when it would have been
+        kept. Of this process: who asks for it replays."""
         for name, entry in state.items(PREFIX):
             assert isinstance(entry, dict)
             guard, _, event = name.removeprefix(PREFIX).rpartition("/")
@@ -61,6 +64,7 @@ class Recents:
         self._state.put(f"{PREFIX}{guard}/{event.id}", {"until": until.isoformat(), "event": _json(slim)})
         if len(kept) > CAP:
             for old in self.of(guard)[: CAP // 4]:
+                self.cut[guard] = kept[old.id]
                 self.remove(guard, old.id)
 
     def remove(self, guard: str, event: str) -> None:

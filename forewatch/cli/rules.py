@@ -129,6 +129,8 @@ def why(
             out.print(f"  {mark} {value['condition']}   was {value['value']!r}", markup=False)
         if item["nearest"]:
             out.print(f"  would have fired if: {item['nearest']}", markup=False)
+        if item["bound"]:
+            out.print(f"  {item['bound']}", markup=False)
 
 
 async def _why(log: Log, chosen: Settings, wanted: str, rule: str) -> list[dict[str, Any]]:

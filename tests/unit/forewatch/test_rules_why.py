@@ -31,6 +31,10 @@ STRANGER = Rule.model_validate({
     "id": "stranger", "title": "Somebody new", "when": {"kind": "bank.posted"},
     "new_value": {"value": "payload.merchant", "min_history": 3}, "propose": {"title": "{{ new_value.value }}"},
 })  # fmt: skip
+UNPAID = Rule.model_validate({
+    "id": "unpaid", "title": "Not paid", "when": {"kind": "mail.received"},
+    "unless": {"kind": "bank.posted", "before": "30d"}, "propose": {"title": "Pay"},
+})  # fmt: skip
 
 
 def row(number: int) -> Event:
@@ -46,16 +50,16 @@ def row(number: int) -> Event:
         occurred_at=at,
         observed_at=at,
         amount=Money.of("-20", "EUR"),
-        payload=BankPayload(merchant=MERCHANTS[number]),
+        payload=BankPayload(merchant=MERCHANTS[number % len(MERCHANTS)]),
     )
 
 
-async def _lived(settings: Settings) -> None:
+async def _lived(settings: Settings, rule: Rule = STRANGER, rows: int = len(MERCHANTS)) -> None:
     settings.home.mkdir(parents=True, exist_ok=True)
     log = await open_settings_log(settings)
     try:
-        await RuleBook(log).bring_into_use(RuleSet.of([STRANGER], zone=ZoneInfo("UTC")), ["me"], NOW)
-        await log.append([Output(topics.EVENTS, b"me", encode(row(number))) for number in range(len(MERCHANTS))])
+        await RuleBook(log).bring_into_use(RuleSet.of([rule], zone=ZoneInfo("UTC")), ["me"], NOW)
+        await log.append([Output(topics.EVENTS, b"me", encode(row(number))) for number in range(rows)])
     finally:
         await log.close()
 
@@ -92,3 +96,12 @@ def test_a_value_that_was_not_told_says_what_it_lacked(home: Path, number: int, 
 def test_a_rule_of_today_that_was_not_in_use_then_is_told_so(home: Path) -> None:
     done = CliRunner().invoke(app, ["--home", str(home), "rules", "why", row(1).id, "low-balance"])
     assert "'low-balance' was not in use when the event came, on 2026-03-03" in str(done.exception)
+
+
+def test_that_not_all_was_kept_which_could_settle_it_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rules.recent.CAP", 4)
+    asyncio.run(_lived(Settings(home=tmp_path), UNPAID, 5))
+    *_, line = asked(tmp_path, row(4), "unpaid").splitlines()
+    assert line.endswith("are kept: none up to 2026-03-02 08:00 counts any more")

@@ -7,13 +7,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from rules.explain import why
+from rules.explain import Told, why
 from rules.ruleset import RuleSet
 from rules.testing import OWNER, make_event
 from schemas.event import Event
 from schemas.model import Json
 from schemas.rule import Rule
-from schemas.trigger import Explanation
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -29,7 +28,7 @@ def rules(**given: dict[str, Any]) -> RuleSet:
     )
 
 
-def explained(rule_set: RuleSet, *events: Event, rule: str | None = None) -> list[Explanation]:
+def explained(rule_set: RuleSet, *events: Event, rule: str | None = None) -> list[Told]:
     return why(rule_set, events, owner=OWNER, zone=BERLIN, rule=rule)
 
 
@@ -115,3 +114,31 @@ def test_a_rule_that_is_off_says_so() -> None:
 def test_an_event_that_the_source_withdraws_does_not_match() -> None:
     (explanation,) = explained(rules(one={"when": {"kind": "bank.posted"}}), row(op="retract"))
     assert (explanation.outcome, explanation.reason) == ("not_matched", "withdrawn")
+
+
+SETTLED = {"when": {"kind": "mail.received"}, "unless": {"kind": "bank.posted", "before": "3d"}}
+FOLLOWED = {
+    "when": {"kind": "bank.posted"},
+    "sequence": {"then": {"kind": "mail.received", "where": "title == 'Thanks'"}, "within": "3d"},
+}
+
+
+def rows(many: int) -> list[Event]:
+    return [row(at=f"+{number}m", subject=f"r{number}", version=f"{number}") for number in range(many)]
+
+
+@pytest.mark.parametrize("rule", [SETTLED, FOLLOWED], ids=["unless", "sequence"])
+@pytest.mark.parametrize(
+    ("many", "at", "is_told"),
+    [(300, "+400m", False), (301, "+400m", True), (301, "+30d", False)],
+    ids=["all are kept", "some went", "they were too old by then"],
+)
+def test_that_not_all_could_be_kept_which_might_settle_it_is_told(
+    rule: dict[str, Any], many: int, at: str, is_told: bool
+) -> None:
+    seen = rows(many)
+    mail = make_event({"kind": "mail.received", "at": at, "title": "Hello"}, 1000, BERLIN)
+    (told,) = explained(rules(one=rule), *seen, mail, rule="one")
+    newest_gone = f"{seen[74].occurred_at.astimezone(BERLIN):%Y-%m-%d %H:%M}"  # a quarter goes at once
+    says = f"only the newest 300 for each condition are kept: none up to {newest_gone} counts any more"
+    assert told.bound.partition(", or be a step of it, ")[2] == (says if is_told else "")
