@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,25 +38,32 @@ def test_the_demo_needs_no_network_and_ends_with_its_figures(tmp_path: Path) -> 
     assert "January" in done.stderr
 
 
-def test_a_demo_that_is_run_twice_doubles_nothing_and_gives_the_same_ids_anywhere(tmp_path: Path) -> None:
-    first, second = Play(tmp_path / "a", seed=4, days=40), Play(tmp_path / "b", seed=4, days=40)
-    asyncio.run(run(first))
-    once = outcome(first)
-    asyncio.run(run(first))
-    again = outcome(first)
-    asyncio.run(run(second))
-    elsewhere = outcome(second)
+@pytest.fixture(scope="module")
+def forty_days(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What is left of forty days that were played at once."""
+    play = Play(tmp_path_factory.mktemp("forty"), seed=4, days=40)
+    asyncio.run(run(play))
+    return outcome(play)
+
+
+def test_a_demo_that_is_run_twice_doubles_nothing_and_gives_the_same_ids_anywhere(
+    tmp_path: Path, forty_days: dict[str, Any]
+) -> None:
+    play, elsewhere = Play(tmp_path, seed=4, days=40), forty_days
+    asyncio.run(run(play))
+    once = outcome(play)
+    asyncio.run(run(play))
+    again = outcome(play)
     for part in ("history", "signals", "proposals", "effects"):
         assert again[part] == once[part] == elsewhere[part], part
     assert once["history"]["doubled"] == []
 
 
-def test_a_longer_play_goes_on_where_a_shorter_one_ended(tmp_path: Path) -> None:
-    asyncio.run(run(Play(tmp_path / "a", seed=4, days=20)))
-    asyncio.run(run(Play(tmp_path / "a", seed=4, days=40)))
-    asyncio.run(run(Play(tmp_path / "b", seed=4, days=40)))
-    continued, whole = (outcome(Play(tmp_path / name, seed=4, days=40)) for name in "ab")
-    assert continued["signals"] == whole["signals"]
+def test_a_longer_play_goes_on_where_a_shorter_one_ended(tmp_path: Path, forty_days: dict[str, Any]) -> None:
+    asyncio.run(run(Play(tmp_path, seed=4, days=20)))
+    asyncio.run(run(Play(tmp_path, seed=4, days=40)))
+    continued = outcome(Play(tmp_path, seed=4, days=40))
+    assert continued["signals"] == forty_days["signals"]
 
 
 def test_a_year_that_nobody_tuned_on_is_noticed(tmp_path: Path) -> None:
