@@ -1,5 +1,6 @@
 """The peers, each started once per session for all suites that run on it."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -55,6 +56,14 @@ def bwrap_mode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mode]:
 @pytest.fixture(scope="session")
 def servers(bwrap_mode: Mode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     yield from provided(mcp_servers, tmp_path_factory.mktemp("mcp"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays, and what plays of many days make is seldom a circle: a tenth of the time
+    went into looking for them. pytest looks for all that is left at its end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
