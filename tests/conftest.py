@@ -66,14 +66,23 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+LENIENT = {"contract", "acceptance"}
+"""A Kafka client that a test kills or fences there leaves its socket to the garbage collector: no fault of the test in
+which that finds it. All other tests stay strict."""
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What a lenient file leaves is found before a strict one begins."""
+    if LENIENT & set(item.path.parts) and (nextitem is None or nextitem.path != item.path):
+        gc.collect()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A Kafka client that a test kills or fences leaves its socket to the garbage collector, which may find it during
-    whichever test comes next: no fault of that one. Unit tests stay strict."""
     longest_first(items)
     outside = pytest.mark.skip(reason="nightly: FOREWATCH_THOROUGH=1 runs it, beside its peer (see tests.peers)")
     lenient = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
     for item in items:
         if item.get_closest_marker("nightly") and not THOROUGH:
             item.add_marker(outside)
-        if {"contract", "acceptance"} & set(item.path.parts):
+        if LENIENT & set(item.path.parts):
             item.add_marker(lenient)
