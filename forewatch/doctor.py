@@ -8,15 +8,17 @@ import os
 import shutil
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from actions.plain import clean
 from forewatch.cli.console import local
 from forewatch.client import Client
 from forewatch.settings import Settings
@@ -25,6 +27,7 @@ from schemas.errors import ConfigError, ForewatchError, Unreachable
 
 if TYPE_CHECKING:
     from schemas.journal import JournalEntry
+    from streams.work import Log
 
 State = Literal["ok", "warn", "fail"]
 
@@ -32,8 +35,12 @@ LEAST_FREE = 500 << 20
 """Bytes of free space below which the log may soon fail to grow."""
 MOST_LOOKED_AT = 1 << 20
 """Bytes of a file of an account beyond which it is not read only to see whether it is what the account reads."""
+MOST_TOLD = 200
+"""Characters of the reason of a dead letter."""
 _OF_ANOTHER_KIND = frozenset({"not_a_calendar", "html", "unknown_format"})
 """Codes with which a file is rejected as a whole, as no file of that kind."""
+LATELY = timedelta(days=30)
+"""How far back dead letters are told of."""
 CONNECT_S = 3.0
 """How long the model's server may take to pick up."""
 PACKAGES = ("schemas", "extractors", "rules", "actions", "streams", "forewatch")
@@ -241,8 +248,10 @@ async def _log_checks(settings: Settings) -> list[Check]:
             if faults
             else Check("journal", "ok", "the hash chains are whole")
         )
+        now = SystemClock().now()
         with suppress(ConfigError):  # told by the check of the model itself
-            checks += _model_use(settings, entries, SystemClock().now())
+            checks += _model_use(settings, entries, now)
+        checks.append(await _dead_letters(log, settings.zone, now - LATELY))
         states, places = accounts(log), cursors(log)
         await states.refresh()
         await places.refresh()
@@ -252,6 +261,32 @@ async def _log_checks(settings: Settings) -> list[Check]:
         return checks
     finally:
         await log.close()
+
+
+async def _dead_letters(log: Log, zone: ZoneInfo, since: datetime) -> Check:
+    """What could not be read, and why."""
+    from schemas.deadletter import DeadLetter
+    from streams import topics
+    from streams.work import read_entries
+
+    letters = {
+        letter.id: letter
+        for partition in range(log.partitions(topics.DEAD))
+        async for entry in read_entries(log, topics.DEAD, partition)
+        if entry.value and (letter := DeadLetter.model_validate_json(entry.value)).at >= since
+    }
+    if not letters:
+        return Check("dead letters", "ok", f"none in {LATELY.days} days")
+    counts = Counter(letter.account or letter.topic for letter in letters.values())
+    newest = max(letters.values(), key=lambda letter: letter.at)
+    told = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+    detail = (
+        f"{len(letters)} in {LATELY.days} days ({told});"
+        f" the newest at {local(newest.at, zone)}: {clean(newest.reason, MOST_TOLD)}"
+    )
+    columns = "refused_at, account, key, code, reason"
+    query = f'forewatch history query "SELECT {columns} FROM dead_letters ORDER BY refused_at DESC LIMIT 20"'
+    return Check("dead letters", "warn", detail, query)
 
 
 def _content(state: Any, zone: ZoneInfo) -> tuple[str, str] | None:

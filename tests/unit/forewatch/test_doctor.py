@@ -1,4 +1,5 @@
-"""What doctor says of the model: off it costs nothing and is no fault; on, is it there and what may it still cost?"""
+"""What doctor says of the model (off it costs nothing and is no fault; on, is it there and what may it still cost?) and
+of what could not be read."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,11 @@ from forewatch.reading import host_of
 from forewatch.settings import Settings
 from forewatch.wiring import open_settings_log
 from schemas.clock import SystemClock
+from schemas.errors import PoisonError
 from schemas.model import Json
 from streams import topics
 from streams.codec import encode
+from streams.deadletter import dead_letter
 from streams.work import Output
 
 
@@ -133,3 +137,37 @@ def test_a_model_is_looked_for_at_the_port_where_its_texts_are_said_to_go(
     assert checks(settings(tmp_path, planner_model="small", planner_url=url))["model"].state == "warn"
     assert tried == [place]
     assert host_of(url) == "{}:{}".format(*place)
+
+
+def refused(of: Settings, *letters: Output) -> None:
+    async def write() -> None:
+        log = await open_settings_log(of)
+        try:
+            await log.append(letters)
+        finally:
+            await log.close()
+
+    asyncio.run(write())
+
+
+def dead_letters(of: Settings) -> Check:
+    (check,) = (check for check in examine(lambda: of) if check.name == "dead letters")
+    return check
+
+
+def test_what_could_not_be_read_lately_is_told_with_its_accounts_and_where_to_look(tmp_path: Path) -> None:
+    chosen, now = settings(tmp_path), SystemClock().now()
+    error = PoisonError("no date in\x1b[31m line 7", code="malformed")
+    old = dead_letter("ics", "a.ics", error, b"x", now - timedelta(days=31), account="calendar")
+    new = [
+        dead_letter("ofx", f"row {n}", error, b"x", now - timedelta(days=n), account=account)
+        for n, account in enumerate(("bank", "mail", "bank", "bank"), start=1)
+    ]
+    refused(chosen, old)
+    assert dead_letters(chosen) == Check("dead letters", "ok", "none in 30 days")
+    refused(chosen, *new, new[0])
+    check = dead_letters(chosen)
+    at = f"{now - timedelta(days=1):%Y-%m-%d %H:%M}"
+    assert check.state == "warn"
+    assert check.detail == f"4 in 30 days (bank 3, mail 1); the newest at {at}: no date in[31m line 7"
+    assert "FROM dead_letters ORDER BY refused_at DESC" in check.remedy
