@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from actions.proposal.state import OPEN, ProposalState
 from actions.setup import Setup
-from forewatch.play import Player, Span, last_instant
+from forewatch.play import Answer, Player, Span, last_instant
 from forewatch.sample import accounts, generate, materialise, shown_until
 from forewatch.sample.household import Household
 from forewatch.sample.score import Offer, Score, score
@@ -33,8 +33,6 @@ from streams.work import Log, read_entries
 START = date(2026, 1, 1)
 ZONE = "Europe/Berlin"
 
-Answer = Callable[[Service, datetime], Awaitable[None]]
-
 
 @dataclass(frozen=True, slots=True)
 class Play:
@@ -49,7 +47,7 @@ class Play:
     days: int | None = None
     broker: str = ""
     prefix: str = "forewatch"
-    answer: Answer | None = None
+    answer: Answer = lambda service, at: ()
     progress: Callable[[date, date, date], None] = lambda day, start, end: None
     started: Callable[[], object] = lambda: None
     """Called once the service is up, before it does its first work."""

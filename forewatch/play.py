@@ -6,7 +6,7 @@ goes on at the instant where it was and ends with the same history, signals, pro
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -18,10 +18,12 @@ from schemas.journal import JournalEntry
 from schemas.record import PollDue
 from streams import ticks, topics
 from streams.codec import decode
-from streams.work import Log, read_entries
+from streams.work import Log, Output, read_entries
 
 POLL_TIMES = (time(7, 30), time(18, 30))
 """Wall times at which the player polls every account."""
+Answer = Callable[[Service, datetime], Sequence[Output]]
+"""The commands of a person who looks at what is there at this instant: the same for the same."""
 REPEATED = 2000
 """More records than may be written again after a kill."""
 
@@ -60,7 +62,9 @@ async def _newest(log: Log, topic: str) -> list[bytes]:
 
 
 class Player:
-    """``arrive(until)`` puts on disk what the world had by then; ``answer()`` is the person, once a day."""
+    """``arrive(until)`` puts on disk what the world had by then; ``answer(service, at)`` is what a person says of what
+    is there. After each poll they go on until they have said it all, so that they say the same when they are asked
+    again after a kill, which may come between an approval and the question that it leads to."""
 
     def __init__(
         self,
@@ -69,7 +73,7 @@ class Player:
         span: Span,
         *,
         arrive: Callable[[datetime], None],
-        answer: Callable[[Service, datetime], Awaitable[None]] | None = None,
+        answer: Answer = lambda service, at: (),
         progress: Callable[[date], None] = lambda day: None,
     ) -> None:
         self._service = service
@@ -127,6 +131,8 @@ class Player:
         requests = [ticks.poll_request(account.id, now) for account in self._service.accounts]
         await self._service.log.append(requests)
         await self._settle()
-        if self._answer is not None:
-            await self._answer(self._service, now)
+        said: set[bytes] = set()
+        while new := [word for word in self._answer(self._service, now) if word.value and word.value not in said]:
+            said |= {word.value for word in new if word.value}
+            await self._service.log.append(new)
             await self._settle()

@@ -42,8 +42,8 @@ ATTEMPTS = ("step.intent", "step.result", "step.lookup", "step.verified")
 """Entries of which a crash may rightly cause more: another attempt under the same key, another look."""
 
 
-async def approve_all(service: Service, at: datetime) -> None:
-    """Approve what is offered and confirm what asks, exactly as shown. The same commands for the same day."""
+def approve_all(service: Service, at: datetime) -> list[Output]:
+    """Approve what is offered and confirm what asks, exactly as shown."""
     outputs = []
     for book in service.act.books():
         for state in list(book.open()):
@@ -53,8 +53,7 @@ async def approve_all(service: Service, at: datetime) -> None:
             for uid, step in state.steps.items():
                 if step.gate is not None:
                     outputs.append(_command(service, state.id, "confirm", step.gate.digest, {"step": uid}, at))
-    if outputs:
-        await service.log.append(outputs)
+    return outputs
 
 
 def _command(service: Service, proposal: str, verb: str, digest: str, args: dict[str, Json], at: datetime) -> Output:

@@ -1,5 +1,6 @@
 """SIGKILL at random instants of ingest and of runs: what is left is what an unbroken run leaves."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from forewatch.demo import Play
-from forewatch.testing import differences, outcome
+from forewatch.demo import Play, run
+from forewatch.testing import approve_all, differences, outcome
 from tests.scale import THOROUGH, scaled
 
 START, DAYS = date(2026, 1, 1), 50
@@ -56,6 +57,17 @@ def play(home: Path, broker: str, kills: int = 0, pauses: tuple[float, float] = 
     assert said["kills"] == kills, "it came to its end too soon: the pauses are too long"
     assert said["at_work"] >= kills // 10
     return outcome(Play(home, start=START, days=DAYS, broker=broker, prefix=prefix))
+
+
+def test_what_an_approval_leads_to_is_answered_at_the_same_instant(tmp_path: Path) -> None:
+    """A kill may come between an approval and the question that it leads to: the person who is asked again after it
+    answers that too, and so they do when nothing was killed. On the 22nd day two approved plans ask."""
+    play = Play(tmp_path, start=START, days=22, answer=approve_all)
+    asyncio.run(run(play))
+    said = [(name, *entry[:2]) for name, state in outcome(play)["proposals"].items() for entry in state["journal"]]
+    asked = {(name, at) for name, what, at in said if what == "step.gated"}
+    assert len(asked) > 1
+    assert asked == {(name, at) for name, what, at in said if what == "step.confirmed"}
 
 
 def test_a_household_that_is_killed_again_and_again_ends_like_one_that_is_not(
