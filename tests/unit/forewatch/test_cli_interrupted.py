@@ -28,7 +28,11 @@ main()
 """
 
 
-def interrupted(home: Path, module: str, *command: str, before: str = "") -> subprocess.CompletedProcess[str]:
+HEARD = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""As in a terminal, also where the tests themselves were started to ignore it."""
+
+
+def interrupted(home: Path, module: str, *command: str, before: str = HEARD) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "FOREWATCH_HOME": str(home), "FOREWATCH_TIMEZONE": "Europe/Berlin", "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-c", INTERRUPTED_AT.format(before=before), module, *command]
     return subprocess.run(line, env=env, capture_output=True, text=True, check=False, timeout=120)
