@@ -84,16 +84,20 @@ class Folder:
 
     def replace(self, name: str, content: bytes) -> None:
         """The old content or the new one, never a mixture, for every reader and after every crash."""
-        path, beside = self.path(name), self.root / _aside()
+        path = self.path(name)
         with self._temporary(content) as temporary:
+            beside = temporary
             try:
                 if path.exists():
                     os.chmod(temporary, path.stat().st_mode & 0o777)
-                _name(temporary, beside)
+                if temporary.parent != self.root:  # it has no name yet; where it has, there may be no second ones
+                    beside = self.root / _aside()
+                    _name(temporary, beside)
                 os.replace(beside, path)
             except OSError as error:
-                with contextlib.suppress(OSError):
-                    beside.unlink(missing_ok=True)
+                if beside is not temporary:
+                    with contextlib.suppress(OSError):
+                        beside.unlink(missing_ok=True)
                 raise NotSent(f"cannot replace {path} ({error.strerror})", remedy="check the rights on it") from error
             self._made_durable()
 

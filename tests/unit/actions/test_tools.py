@@ -331,6 +331,24 @@ class TestFolders:
         folder.replace("x.txt", b"three")
         assert contents(tmp_path) == {"a/b/x.txt": b"three"}
 
+    def test_a_file_is_replaced_where_no_file_can_have_two_names(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As on FAT and on many shares."""
+
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(errno.EPERM, "Operation not permitted")
+
+        monkeypatch.delattr(os, "O_TMPFILE")
+        monkeypatch.setattr(os, "link", refuse)
+        folder = Folder(tmp_path)
+        folder.replace("x.txt", b"one")
+        folder.replace("x.txt", b"two")
+        assert contents(tmp_path) == {"x.txt": b"two"}
+        with pytest.raises(NotSent, match="cannot make"):
+            folder.create("y.txt", b"three")
+        assert contents(tmp_path) == {"x.txt": b"two"}
+
     def test_reading_refuses_links_and_what_is_no_file(self, tmp_path: Path) -> None:
         folder = Folder(tmp_path)
         (tmp_path / "sub").mkdir()
