@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import shlex
 import shutil
 import socket
 import sys
@@ -303,7 +304,7 @@ def _content(state: Any, zone: ZoneInfo) -> tuple[str, str] | None:
         return None
     detail = f"{path} is not what {connector.name} expects: {wrong.reason}"
     if other := registry.sniff(path, but=connector.name):
-        remedy = f"forewatch accounts remove {state.id}; forewatch accounts add {other.name} {path}"
+        remedy = f"forewatch accounts remove {state.id}; forewatch accounts add {other.name} {shlex.quote(str(path))}"
         return f"{detail}; it looks like {other.name}", remedy
     return detail, "put the right file there, or remove the account"
 
@@ -321,7 +322,13 @@ def _account(state: Any, place: Any, zone: ZoneInfo) -> Check:
         return Check(name, "warn", question["text"], f"forewatch accounts answer {state.id} {question['code']} ...")
     if place.failures:
         return Check(name, "warn", place.error, f"tried again at {local(place.retry_at, zone)}")
-    if odd := _content(state, zone):
+    try:
+        odd = _content(state, zone)
+    except ForewatchError as error:  # its connector is gone, or its file may not be read
+        return Check(name, "fail", error.message, error.remedy)
+    except OSError as error:
+        return Check(name, "fail", str(error), "check that the file is there and may be read")
+    if odd:
         return Check(name, "warn", *odd)
     if place.silent:
         return Check(name, "warn", f"silent since {local(place.arrivals[-1], zone)}", "is the source still connected?")

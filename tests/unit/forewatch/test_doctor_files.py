@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from extractors import registry
 from forewatch.settings import Settings
 from forewatch.wiring import open_settings_log
 from schemas.account import CursorState
+from schemas.errors import ConfigError
 from streams.accounts import cursors
 
 Forewatch = Callable[..., Any]
@@ -58,3 +60,27 @@ def test_a_file_that_is_not_what_its_account_reads_is_told(
     assert check["state"] == says[0]
     for words in says[1:]:
         assert words in f"{check['detail']} {check['remedy']}"
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        (ConfigError("unknown connector 'ics'", remedy="install its package"), "unknown connector 'ics'"),
+        (PermissionError(13, "Permission denied", "family.ics"), "Permission denied"),
+    ],
+)
+def test_an_account_that_cannot_even_be_looked_at_ends_no_other_check(
+    forewatch: Forewatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Exception, says: str
+) -> None:
+    for name in ("it", "other"):
+        (path := tmp_path / f"{name}.ics").write_text(CALENDAR)
+        assert forewatch("accounts", "add", "ics", path, "--name", name).code == 0
+        asyncio.run(polled(name))
+
+    def refuse(name: str) -> None:
+        raise broken
+
+    monkeypatch.setattr(registry, "connector", refuse)
+    found = {check["name"]: check for check in forewatch("doctor", "--json").json}
+    assert [found[f"account {name}"]["state"] for name in ("it", "other")] == ["fail", "fail"]
+    assert says in found["account it"]["detail"]
