@@ -15,6 +15,7 @@ from rules.prepared import PreparedRule
 from rules.recent import CAP, Recents
 from rules.ruleset import RuleSet
 from rules.state import RuleState
+from schemas.clock import to_the_minute
 from schemas.trigger import ConditionValue, Explanation, Reason
 
 _OUTCOMES = ("fired", "retracted", "suppressed", "merged", "parted", "scheduled", "skipped", "not_matched")
@@ -62,7 +63,7 @@ def _bound(recents: Recents, rule: str, now: datetime, zone: ZoneInfo) -> str:
         return ""
     return (
         f"of the events that could settle it, or be a step of it, only the newest {CAP} for each condition are kept: "
-        f"none up to {max(cut).astimezone(zone):%Y-%m-%d %H:%M} counts any more"
+        f"none up to {to_the_minute(max(cut), zone)} counts any more"
     )
 
 

@@ -59,6 +59,11 @@ def at_local(day: date, wall: time, tz: ZoneInfo) -> datetime:
     return datetime.combine(day, wall.replace(fold=0), tzinfo=tz).astimezone(UTC)
 
 
+def to_the_minute(instant: datetime, tz: ZoneInfo) -> str:
+    """For a person, by their clock: 2026-03-31 09:00."""
+    return f"{instant.astimezone(tz):%Y-%m-%d %H:%M}"
+
+
 def occurs(day: date, wall: time, tz: ZoneInfo) -> Literal["once", "twice", "never"]:
     """How often a local day has this wall time: where DST begins an hour is skipped, where it ends one comes again."""
     before, after = (datetime.combine(day, wall.replace(fold=fold), tzinfo=tz).utcoffset() for fold in (0, 1))

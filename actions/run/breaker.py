@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from actions.journal import EXECUTOR, STANDING, Draft
+from schemas.clock import to_the_minute
 from schemas.model import Json
 from schemas.plan import Step
 from schemas.value import Value
@@ -123,7 +124,7 @@ def told(states: Iterable[ProposalState], zone: ZoneInfo) -> dict[str, str]:
         if known is None or known.since is None or known.until is None:
             continue
         runs = "1 run waits" if len(those) == 1 else f"{len(those)} runs wait"
-        since = f"{known.since.astimezone(zone):%Y-%m-%d %H:%M}"
+        since = to_the_minute(known.since, zone)
         says = f"{where}: no answer since {since}, tried {known.failures} times; {runs} for it"
         found |= {state.id: says for state in those}
     return found

@@ -10,7 +10,7 @@ import typer
 
 from forewatch.cli.console import say, show_json, show_table
 from forewatch.cli.place import AsJson, duration, rules_in_use, settings, with_log
-from schemas.clock import SystemClock
+from schemas.clock import SystemClock, to_the_minute
 from schemas.errors import NotFound
 from schemas.suggest import did_you_mean
 
@@ -126,7 +126,7 @@ def _show(report: Report) -> None:
         if rule.difference is not None:
             samples = [*(("+", s) for s in rule.difference.only_here), *(("-", s) for s in rule.difference.only_there)]
             say(f"{rule.rule}: both say {rule.difference.both}; + only this one, - only the other")
-        shown = [(mark, f"{s.at.astimezone(zone):%Y-%m-%d %H:%M}", rule.rule, _title(s)) for mark, s in samples]
+        shown = [(mark, to_the_minute(s.at, zone), rule.rule, _title(s)) for mark, s in samples]
         if shown:
             show_table(("", "when", "rule", "title"), shown, empty="")
     say(f"{report.events} events, {report.days} days counted")

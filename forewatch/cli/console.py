@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from schemas import errors
+from schemas.clock import to_the_minute
 
 
 class Exit(IntEnum):
@@ -110,7 +111,7 @@ def local(instant: datetime | str | None, zone: ZoneInfo, *, empty: str = "") ->
     if not instant:
         return empty
     when = datetime.fromisoformat(instant) if isinstance(instant, str) else instant
-    return f"{when.astimezone(zone):%Y-%m-%d %H:%M}"
+    return to_the_minute(when, zone)
 
 
 def fail(error: errors.ForewatchError) -> NoReturn:

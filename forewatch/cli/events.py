@@ -71,13 +71,11 @@ def _show_line(document: dict[str, Any], chosen: Settings, as_json: bool) -> Non
     if as_json:
         show_json(document)
         return
-    from datetime import datetime
-
-    when = datetime.fromisoformat(document["occurred_at"]).astimezone(chosen.zone)
+    when = local(document["occurred_at"], chosen.zone)
     amount = document.get("amount") or {}
     money = f" {amount['amount']} {amount['currency']}" if amount else ""
     out.print(
-        f"{when:%Y-%m-%d %H:%M}  {document['kind']:<20} {document['title']}{money}  [{document['id'][:8]}]",
+        f"{when}  {document['kind']:<20} {document['title']}{money}  [{document['id'][:8]}]",
         markup=False,
     )
 
