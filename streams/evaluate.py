@@ -121,7 +121,7 @@ class EvaluateAgent:
         engine = self._engine_of(held, event.owner)
         assert event.payload is not None
         assert event.payload.type == "rules"
-        new = await self._book.rules(event.payload.digest, engine.zone)
+        new = await self._book.rules(event.payload.digest, engine.zone, engine.rules)
         begun = difference(engine.rules, new).begun
         learned = RuleState()
         if begun:
@@ -137,8 +137,9 @@ class EvaluateAgent:
     async def _use_known_rules(self, held: _Partition, owner: str) -> None:
         digest = held.states[owner].get(RULES)
         if isinstance(digest, str):
-            zone = self._engine(owner).zone
-            held.engines[owner] = Engine(await self._book.rules(digest, zone), owner, zone)
+            given = self._engine(owner)
+            rules = await self._book.rules(digest, given.zone, given.rules)
+            held.engines[owner] = Engine(rules, owner, given.zone)
 
     def _engine_of(self, held: _Partition, owner: str) -> Engine:
         if owner not in held.engines:

@@ -94,12 +94,16 @@ class RuleBook:
         digest = self.used(owner)
         return None if digest is None else await self.rules(digest, zone)
 
-    async def rules(self, digest: str, zone: ZoneInfo) -> RuleSet:
-        """The rules of a set. One that this version of Forewatch cannot read is left out, with a line in the log."""
+    async def rules(self, digest: str, zone: ZoneInfo, compiled: Iterable[PreparedRule] = ()) -> RuleSet:
+        """The rules of a set. One that this version of Forewatch cannot read is left out, with a line in the log.
+
+        ``compiled``: rules of that zone, of which the same revisions need not be compiled again.
+        """
         if digest not in self._sets:
             await self.refresh()
         shared = Shared(zone)
-        found = (self._rule(name, shared) for name in self._sets.get(digest, _Set()).rules)
+        ready = {_name(rule): rule for rule in compiled if rule.model.enabled}  # all rules of a set are on
+        found = (ready.get(name) or self._rule(name, shared) for name in self._sets.get(digest, _Set()).rules)
         return RuleSet([rule for rule in found if rule is not None], zone)
 
     def _rule(self, name: str, shared: Shared) -> PreparedRule | None:
@@ -117,12 +121,12 @@ class RuleBook:
         """
         await self.refresh()
         on = [rule for rule in rules if rules.is_on(rule.id)]
-        names = tuple(f"{rule.id}/{rule.revision}" for rule in on)
+        names = tuple(map(_name, on))
         digest = ids.digest(list(names))[:16]
         todo = [owner for owner in owners if self._used.get(owner) != digest]
         if not todo:
             return Difference()
-        before = await self.rules(self._used.get(todo[0], ""), rules.zone)
+        before = await self.rules(self._used.get(todo[0], ""), rules.zone, rules)
         found = difference(before, rules)
         contents = [
             _output(f"rule/{name}", _revision(rule, now))
@@ -140,6 +144,11 @@ def model_of(rule: Rule) -> dict[str, Json]:
     left_out = {"examples", "description", "enabled"}
     found: dict[str, Json] = rule.model_dump(mode="json", by_alias=True, exclude=left_out, exclude_defaults=True)
     return found
+
+
+def _name(rule: PreparedRule) -> str:
+    """Of a revision, in a set."""
+    return f"{rule.id}/{rule.revision}"
 
 
 def _revision(rule: PreparedRule, now: datetime) -> Revision:

@@ -267,3 +267,34 @@ def test_a_rule_of_the_log_that_cannot_be_read_any_more_is_left_out(caplog: pyte
         assert "rule big" in caplog.text
 
     asyncio.run(scenario())
+
+
+def test_revisions_that_are_compiled_are_not_compiled_again() -> None:
+    async def scenario() -> None:
+        log = MemoryLog()
+        book = RuleBook(log)
+        await book.bring_into_use(SECOND, ["me"], NOW)
+        await book.refresh()
+        found = (await book.rules(book.used("me") or "", ZONE, FIRST)).by_id
+        assert found["often"] is FIRST.by_id["often"]
+        assert found["big"].revision == SECOND.by_id["big"].revision != FIRST.by_id["big"].revision
+        assert set(found) == {"often", "big", "stranger"}
+
+    asyncio.run(scenario())
+
+
+def test_a_rule_that_was_turned_off_in_its_file_is_on_until_the_log_says_otherwise() -> None:
+    off = RuleSet.of([COUNTS.model_copy(update={"enabled": False}), BIG], zone=ZONE)
+
+    async def scenario() -> None:
+        log = MemoryLog()
+        await RuleBook(log).bring_into_use(FIRST, ["me"], NOW)
+        process = Process(log, FIRST)
+        await process.start()
+        await process.take()
+        again = Process(log, off)
+        await again.start()
+        await again.feed([row(1, "-5"), row(2, "-6"), row(3, "-7")])
+        assert [decode(Trigger, value).rule for value in signals(log)] == ["often"]
+
+    asyncio.run(scenario())
