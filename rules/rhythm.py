@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import partial
 from itertools import pairwise
 from statistics import median
 
@@ -33,9 +32,6 @@ class Expectation:
     gap: int
 
 
-Next = Callable[[date], date]
-
-
 def expect(days: Sequence[date], *, min_history: int, longest: int) -> Expectation | None:
     """The next day after an ascending series, or None where there is no rhythm (yet).
 
@@ -44,28 +40,19 @@ def expect(days: Sequence[date], *, min_history: int, longest: int) -> Expectati
     """
     if len(days) < max(2, min_history):
         return None
-    gap = round(median((later - earlier).days for earlier, later in pairwise(days)))
+    gaps = [(later - earlier).days for earlier, later in pairwise(days)]
+    gap = round(median(gaps))
     if not 1 <= gap <= longest:
         return None
-    following: Next = partial(_after, gap=gap)
-    strays = _strays(days, following)
+    on, strays = days[-1] + timedelta(days=gap), [abs(one - gap) for one in gaps]
     if _MONTH[0] <= gap <= _MONTH[1]:
-        by_month = partial(_next_month, usual=round(median(map(_position, days))))
-        monthly = _strays(days, by_month)
+        usual = round(median(map(_position, days)))
+        monthly = [abs((later - _next_month(earlier, usual)).days) for earlier, later in pairwise(days)]
         if sum(monthly) <= 2 * sum(strays) + _MONTHS_GRACE:
-            following, strays = by_month, monthly
+            on, strays = _next_month(days[-1], usual), monthly
     if not _is_even(strays, gap):
         return None
-    return Expectation(following(days[-1]), sorted(strays)[len(strays) * 3 // 4], gap)
-
-
-def _after(day: date, gap: int) -> date:
-    return day + timedelta(days=gap)
-
-
-def _strays(days: Sequence[date], following: Next) -> list[int]:
-    """By how many days each day but the first differs from what the day before it foretold."""
-    return [abs((later - following(earlier)).days) for earlier, later in pairwise(days)]
+    return Expectation(on, sorted(strays)[len(strays) * 3 // 4], gap)
 
 
 def _is_even(strays: Sequence[int], gap: int) -> bool:
@@ -80,10 +67,10 @@ def _position(day: date) -> int:
 
 def _next_month(day: date, usual: int) -> date:
     """The usual day of the month after the one that ``day``, early or late, belongs to."""
-    belongs = max(shift for shift in (-2, -1, 0, 1) if (_in_month(day, usual, shift) - day).days <= _EARLY)
+    belongs = next(shift for shift in (1, 0, -1, -2) if (_in_month(day, usual, shift) - day).days <= _EARLY)
     return _in_month(day, usual, belongs + 1)
 
 
 def _in_month(day: date, usual: int, shift: int) -> date:
     year, month = divmod(day.year * 12 + day.month - 1 + shift, 12)
-    return date(year, month + 1, min(usual, monthrange(year, month + 1)[1]))
+    return date(year, month + 1, usual if usual <= 28 else min(usual, monthrange(year, month + 1)[1]))
