@@ -68,8 +68,7 @@ def _listed(folder: str, path: Path, role: str) -> Iterator[Item]:
 def _item(folder: str, role: str, entry: os.DirEntry[str]) -> Item:
     info = _INFO.search(entry.name)
     name = entry.name[: info.start()] if info else entry.name
-    letters = info[1] if info else ""
-    flags = tuple(sorted(_LETTERS[letter] for letter in set(letters) if letter in _LETTERS))
+    flags = tuple(sorted(_LETTERS[letter] for letter in _LETTERS.keys() & info[1])) if info else ()
     return Item(short_hash(name), name, folder, flags, _delivered(name, entry), role, lambda: _read(entry.path))
 
 

@@ -34,8 +34,10 @@ class Seen:
 
     def now(self, item: Item) -> Seen:
         """How it looks now; equal to ``self`` where nothing changed."""
-        looks = replace(self, bits=flag_bits(item.flags), place=_place(item.folder), is_gone=False)
-        return self if looks == self else replace(looks, count=(self.count + 1) % 0x10000)
+        bits, place = flag_bits(item.flags), _place(item.folder)
+        if bits == self.bits and place == self.place and not self.is_gone:
+            return self
+        return replace(self, count=(self.count + 1) % 0x10000, bits=bits, place=place, is_gone=False)
 
     def gone(self) -> Seen:
         return replace(self, count=(self.count + 1) % 0x10000, is_gone=True)
