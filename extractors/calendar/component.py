@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from extractors.calendar.lines import Line
@@ -24,12 +24,23 @@ class Component:
     whole: bool = False
     lines: list[Line] = field(default_factory=list)
     children: list[Component] = field(default_factory=list)
+    _named: dict[str, list[Line]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._named = {}
+        for line in self.lines:
+            self._named.setdefault(line.name, []).append(line)
+
+    def add(self, line: Line) -> None:
+        self.lines.append(line)
+        self._named.setdefault(line.name, []).append(line)
 
     def first(self, name: str) -> Line | None:
-        return next((line for line in self.lines if line.name == name), None)
+        found = self._named.get(name)
+        return found[0] if found else None
 
-    def all(self, name: str) -> Iterator[Line]:
-        return (line for line in self.lines if line.name == name)
+    def all(self, name: str) -> Sequence[Line]:
+        return self._named.get(name, ())
 
     def value(self, name: str) -> str:
         line = self.first(name)
@@ -69,7 +80,7 @@ class _Builder:
             elif line.name == "END":
                 self._end(line.value.upper())
             elif self.stack and not self.skipping and len(self.stack[-1].lines) < LINES_CAP:
-                self.stack[-1].lines.append(line)
+                self.stack[-1].add(line)
         return Tree(tuple(self.calendars), tuple(self.too_deep), tuple(self.too_many), tuple(self.misplaced))
 
     def _begin(self, line: Line) -> None:

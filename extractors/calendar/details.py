@@ -57,7 +57,7 @@ class Details:
 def read_details(component: Component, method: str) -> Details:
     organizer = component.first("ORGANIZER")
     free = component.value("X-MICROSOFT-CDO-BUSYSTATUS").upper() in _FREE
-    attendees = (_person(line) for line in list(component.all("ATTENDEE"))[:PEOPLE_CAP])
+    attendees = (_person(line) for line in component.all("ATTENDEE")[:PEOPLE_CAP])
     return Details(
         summary=one_line(unescape(component.value("SUMMARY")), TITLE_CAP),
         location=one_line(unescape(component.value("LOCATION")), TITLE_CAP),

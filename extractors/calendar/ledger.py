@@ -98,7 +98,7 @@ def compare(ledger: Ledger, agenda: Agenda, look: Look) -> Changes:
     present = {_key(placed.occurrence) for placed in agenda.placed}
     for placed in agenda.placed:
         _tell(placed, before.get(_key(placed.occurrence)), changes)
-    oldest = min((starts_at(_when(item.occurrence), look.owner) for item in agenda.placed), default=look.now)
+    oldest = min((item.occurrence.begins(look.owner) for item in agenda.placed), default=look.now)
     for source, key, item in ledger.items():
         if key not in present:
             _miss(source, key, item, changes, _Absence(look, agenda.cut, oldest))

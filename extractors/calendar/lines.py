@@ -48,7 +48,8 @@ def content_lines(raw: bytes) -> Iterator[Line]:
     """
     number = 1
     for line in _unfold(raw):
-        text = _CONTROL.sub("", _decode(line.replace(_FOLD, b"")[:LINE_CAP]))
+        text = _decode(line.replace(_FOLD, b"")[:LINE_CAP])
+        text = text if text.isprintable() else _CONTROL.sub("", text)
         found = _NAME.match(text)
         if found and (name := found[0].upper()) in WANTED and text[found.end() : found.end() + 1] in (":", ";"):
             yield _split(number, name, text[found.end() :])
@@ -74,13 +75,13 @@ def _decode(line: bytes) -> str:
 
 
 def _split(number: int, name: str, rest: str) -> Line:
-    colon = _separator(rest)
+    colon = 0 if rest[0] == ":" else _separator(rest)
     if name in _DATED and not _DATE_LIKE.match(rest, colon + 1):
         # TZID=(UTC+01:00) Berlin without quotes: the last colon is the one before the date
         colon = rest.rfind(":")
     if colon < 0:
         return Line(number, name, {}, "")
-    return Line(number, name, _params(rest[:colon]), rest[colon + 1 :].strip())
+    return Line(number, name, _params(rest[:colon]) if colon else {}, rest[colon + 1 :].strip())
 
 
 def _separator(rest: str) -> int:

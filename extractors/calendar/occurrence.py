@@ -89,10 +89,13 @@ class Occurrence(Model):
 
     def instants(self, owner: ZoneInfo) -> tuple[datetime, datetime]:
         """When it begins and ends for this owner; for a to-do with a deadline, when it has to be done by."""
-        first = _instant(self.start, self.starts_at, owner)
+        first = self.begins(owner)
         if self.due is not None:
             return first, max(first, self.deadline(owner) or first)
         return first, _instant(self.end, self.ends_at, owner)
+
+    def begins(self, owner: ZoneInfo) -> datetime:
+        return _instant(self.start, self.starts_at, owner)
 
     def deadline(self, owner: ZoneInfo) -> datetime | None:
         """A due date lasts until its day ends: the last second, so that the day of the instant is that day."""

@@ -147,6 +147,8 @@ def _is_weekday(rule: Rule, day: date) -> bool:
     weekday = day.weekday()
     if (0, weekday) in rule.by_day:
         return True
+    if all(wanted != weekday for _, wanted in rule.by_day):
+        return False
     if rule.freq == "YEARLY" and not rule.by_month:
         place, total = _year_day(day), 365 + isleap(day.year)
     else:
