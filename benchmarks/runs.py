@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -201,10 +202,9 @@ async def _woken(stage: Stage, last: datetime) -> tuple[list[float], float, floa
         await stage.act.begin()
         wake = stage.act.next_wake() or last
         pause = min(0.5, max(0.001, (wake - stage.clock.now()).total_seconds()))
-        try:
-            await asyncio.wait_for(news.wait(), pause)
-        except TimeoutError:
-            continue
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await news.wait()
     share = 100 * (time.process_time() - cpu) / (time.perf_counter() - began)
     await _settled(stage.act)
     each = 1000 * (time.process_time() - cpu) / DUE

@@ -174,7 +174,8 @@ class _Api:
         answer = self._service.act.answered(command.id)
         await self._service.log.append([Output(topics.COMMANDS, command.owner.encode(), encode(command))])
         try:
-            return await asyncio.wait_for(answer, ANSWER_WITHIN_S)
+            async with asyncio.timeout(ANSWER_WITHIN_S):
+                return await answer
         except TimeoutError as error:
             raise TransientError(
                 "the answer is recorded but was not decided yet", remedy="look again with 'forewatch proposals show'"

@@ -9,7 +9,7 @@ import signal
 import socket
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -25,6 +25,7 @@ from forewatch.settings import Settings
 from forewatch.wiring import Service, build
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, TransientError
+from streams.ending import end
 
 log = structlog.get_logger(__name__)
 
@@ -95,10 +96,7 @@ async def _first_of(
 ) -> None:
     every: list[asyncio.Future[Any]] = [stopped, crashed, *tasks]
     done, pending = await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
-    for task in pending:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    await end(*pending)
     if crashed in done:
         raise crashed.result()
     for task in done:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from schemas.clock import Clock
 from schemas.errors import ForewatchError
 from streams import ticks
 from streams.accounts import Fold
+from streams.ending import end
 from streams.poll import OpenAccess
 from streams.work import Log
 
@@ -103,6 +104,4 @@ class Watchers:
 
     async def _drop(self, name: str) -> None:
         _, task = self._tasks.pop(name)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await end(task)

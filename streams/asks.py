@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
 from datetime import datetime
+
+from streams.ending import end
 
 
 class Asks:
@@ -57,10 +58,7 @@ class Asks:
     async def cancel(self, partition: int | None = None) -> None:
         """Of a partition, or all; done when it returns. What they had under way counts as spent."""
         gone = [name for name in self._tasks if partition in (None, self._partitions[name])]
-        for task in [self._tasks.pop(name) for name in gone]:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await end(*[self._tasks.pop(name) for name in gone])
 
     def _end(self, proposal: str, asked: str, task: asyncio.Task[datetime | None]) -> None:
         if self._tasks.get(proposal) is not task:

@@ -118,7 +118,8 @@ class Lane:
                     )
                 )
         try:
-            await asyncio.wait_for(self._agent.handler.revoked(self._partition), _HANDLER_GRACE_S)
+            async with asyncio.timeout(_HANDLER_GRACE_S):
+                await self._agent.handler.revoked(self._partition)
         except Exception as error:
             logger.exception("%s could not give up partition %d", self._agent.name, self._partition)
             self._on_failure(error)

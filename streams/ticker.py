@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -52,10 +53,9 @@ class Ticker:
             self._wake.clear()
             await self.step(see_done=False)
             pause = max(SHORTEST_SLEEP_S, (self.next_due() - self._deps.clock.now()).total_seconds())
-            try:
-                await asyncio.wait_for(self._wake.wait(), pause)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._wake.wait()
 
     async def step(self, *, see_done: bool = True) -> None:
         """Append the polls, days and ticks that are due by now, then let the runs go on, and wait for what they do or

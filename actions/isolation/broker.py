@@ -9,7 +9,6 @@ followed: they go back to the program, whose next request is checked like the fi
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -96,8 +95,8 @@ class Broker:
                 yield folder
             finally:
                 server.close()
-                await self._end()
                 path.unlink(missing_ok=True)
+                await self._end()
 
     def revoke(self) -> None:
         self.is_revoked = True
@@ -112,8 +111,7 @@ class Broker:
     async def _end(self) -> None:
         for task in (open_ := list(self._open)):
             task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*open_, return_exceptions=True)
+        await asyncio.gather(*open_, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from actions.isolation.exchange import Exchange

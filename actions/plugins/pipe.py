@@ -130,8 +130,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     assert process.stdin is not None
     process.stdin.close()
     gone = asyncio.gather(process.wait(), *map(_drained, (process.stdout, process.stderr)))
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(asyncio.shield(gone), _GRACE_S)
+    await asyncio.wait([gone], timeout=_GRACE_S)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     await gone

@@ -66,7 +66,8 @@ async def model_server(script: Script) -> AsyncIterator[ModelServer]:
         for writer in list(server.writers):
             writer.transport.abort()
         with suppress(TimeoutError):
-            await asyncio.wait_for(listening.wait_closed(), 10)
+            async with asyncio.timeout(10):
+                await listening.wait_closed()
 
 
 async def _say(said: Text | Status | Cut | Endless | Refusal, writer: asyncio.StreamWriter) -> bool:

@@ -104,7 +104,8 @@ class Cleaner:
                 await self.clean()
             self._due.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._due.wait(), EVERY_S)
+                async with asyncio.timeout(EVERY_S):
+                    await self._due.wait()
 
     def _notice(self) -> None:
         heads = self._store.file.heads

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from streams.broker import Broker
 from streams.embedded.file import LogFile
 from streams.embedded.writer import Writer
+from streams.ending import end
 
 _WATCH_S = 0.1
 """How often to look whether another process appended: one PRAGMA, no file access."""
@@ -60,9 +60,7 @@ class Store:
         for key in [key for key, store in _open.items() if store is self]:
             del _open[key]
         if self._watcher is not None:
-            self._watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watcher
+            await end(self._watcher)
         await self.writer.close()
         self.file.close()
 

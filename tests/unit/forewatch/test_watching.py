@@ -37,6 +37,11 @@ class Pushing:
     ended: int = 0
     config: type[BaseModel] = Settings
     hosts: list[str] = field(default_factory=list)
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set, unless the test holds it up."""
+
+    def __post_init__(self) -> None:
+        self.may_end.set()
 
     async def watch(self, config: Any, enter: Callable[[], Any]) -> AsyncGenerator[str, None]:
         self.open += 1
@@ -48,6 +53,7 @@ class Pushing:
                     raise AuthError("the password is wrong")
                 yield push
         finally:
+            await self.may_end.wait()
             self.open -= 1
             self.ended += 1
 
@@ -125,5 +131,21 @@ def test_a_refused_login_ends_the_listening_and_nothing_else() -> None:
         await stage.watchers.keep_step([account()])
         assert stage.asked() == [("post", "pushed")]
         await stage.watchers.keep_step([])
+
+    asyncio.run(scenario())
+
+
+def test_who_waits_for_a_source_to_let_go_can_be_ended() -> None:
+    async def scenario() -> None:
+        stage = Stage()
+        await stage.watchers.keep_step([account()])
+        await stage.push()
+        stage.source.may_end.clear()
+        letting_go = asyncio.ensure_future(stage.watchers.keep_step([account(status="paused")]))
+        await asyncio.sleep(0)
+        letting_go.cancel()
+        await asyncio.wait([letting_go])
+        stage.source.may_end.set()
+        assert letting_go.cancelled()
 
     asyncio.run(scenario())

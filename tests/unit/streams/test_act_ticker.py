@@ -153,3 +153,27 @@ def test_a_fold_follows_its_topic_and_forgets_tombstones() -> None:
         assert list(fold) == []
 
     asyncio.run(scenario())
+
+
+def test_a_ticker_that_is_ended_just_when_it_is_woken_ends(tmp_path: Path) -> None:
+    """At a start it is woken again and again: a cancellation that is lost there keeps the process for ever."""
+
+    async def scenario(turns: int) -> None:
+        stage = Stage(tmp_path)
+        running = asyncio.ensure_future(stage.ticker.run())
+        await rested()
+        stage.ticker.wake()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        _, left = await asyncio.wait([running], timeout=1)
+        assert not left, f"{turns} turns of the loop after the wake-up"
+
+    for turns in range(6):
+        asyncio.run(scenario(turns))
+
+
+async def rested() -> None:
+    """Everything that can happen without time passing has happened."""
+    for _ in range(50):
+        await asyncio.sleep(0)
