@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from random import SystemRandom
@@ -33,14 +33,17 @@ MAINTAIN_EVERY_S = 5.0
 
 
 async def serve(settings: Settings, *, on_ready: Callable[[], None] = lambda: None) -> None:
-    """Returns after SIGINT or SIGTERM; raises what made the service fail."""
+    """Returns after SIGINT or SIGTERM; raises what made the service fail. Until the service starts, signals do what
+    the caller lets them do: a process that ends there leaves nothing that the next start does not finish."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with only_one(settings.home), survivors_set_aside():
         await asyncio.to_thread(finish, settings, SystemClock())
         service = await build(settings, SystemClock(), SystemRandom())
+        stop = _told_by_signal()
         try:
-            await service.start()
-            await _until_stopped(service, on_ready)
+            await _first_of(service.start(), stop.wait())
+            if not stop.is_set():
+                await _until_stopped(service, stop, on_ready)
         finally:
             await service.stop()
 
@@ -70,37 +73,42 @@ class only_one:  # reads as a phrase: with only_one(home)
         os.close(self._fd)
 
 
-async def _until_stopped(service: Service, on_ready: Callable[[], None]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+def _told_by_signal() -> asyncio.Event:
+    told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, told.set)
+    return told
+
+
+async def _until_stopped(service: Service, stop: asyncio.Event, on_ready: Callable[[], None]) -> None:
     async with _socket(service):
         log.info("serving", action="serving", socket=str(service.settings.socket), broker=service.settings.broker_url)
         on_ready()
         await _first_of(
-            asyncio.ensure_future(stop.wait()),
-            asyncio.ensure_future(service.worker.wait_crashed()),
-            asyncio.ensure_future(service.ticker.run()),
-            asyncio.ensure_future(_maintain(service)),
-            asyncio.ensure_future(service.watchers.run()),
-            asyncio.ensure_future(service.reloader.run()),
-            asyncio.ensure_future(service.watchdog.run()),
-            asyncio.ensure_future(keep_tidy(lambda: service.ticker.next_due() - service.clock.now())),
-            asyncio.ensure_future(keep_index(service.settings, service.act.books, service.meaning)),
+            _crash(service),
+            stop.wait(),
+            service.ticker.run(),
+            _maintain(service),
+            service.watchers.run(),
+            service.reloader.run(),
+            service.watchdog.run(),
+            keep_tidy(lambda: service.ticker.next_due() - service.clock.now()),
+            keep_index(service.settings, service.act.books, service.meaning),
         )
 
 
-async def _first_of(
-    stopped: asyncio.Future[bool], crashed: asyncio.Future[BaseException], *tasks: asyncio.Future[None]
-) -> None:
-    every: list[asyncio.Future[Any]] = [stopped, crashed, *tasks]
-    done, pending = await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
+async def _first_of(*works: Coroutine[Any, Any, object]) -> None:
+    """Until one of them ends; raises what it failed of, and of several that ended at once what the first one did."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     await end(*pending)
-    if crashed in done:
-        raise crashed.result()
-    for task in done:
-        task.result()
+    for task in tasks:
+        if task in done:
+            task.result()
+
+
+async def _crash(service: Service) -> None:
+    raise await service.worker.wait_crashed()
 
 
 async def _maintain(service: Service) -> None:

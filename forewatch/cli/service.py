@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from forewatch.cli.console import Exit, local, say, show_json, show_table
+from forewatch.cli.leaving import leaving_at_once
 from forewatch.cli.place import AsJson, client, settings
 from forewatch.log import configure
 
@@ -38,11 +39,12 @@ def init(
 def serve() -> None:
     """Run the service until it is interrupted."""
     gc.disable()  # what a start loads stays: until it is over, collecting finds nothing and costs a tenth of it
-    from forewatch.serve import serve as run
+    with leaving_at_once():  # until the service hears the signals itself
+        from forewatch.serve import serve as run
 
-    chosen = settings()
-    configure(chosen.log_level)
-    asyncio.run(run(chosen, on_ready=_collect_from_now_on))
+        chosen = settings()
+        configure(chosen.log_level)
+        asyncio.run(run(chosen, on_ready=_collect_from_now_on))
 
 
 def _collect_from_now_on() -> None:

@@ -307,3 +307,43 @@ def test_a_kill_while_rules_change_leaves_the_old_ones_or_the_new_ones_in_use(
     assert digests[-1] == known[-1]
     order = [known.index(digest) for digest in digests]
     assert order == sorted(order), "one may be told twice where its telling was cut off, and no old one comes back"
+
+
+TOLD_IN_THE_MIDDLE = """
+import asyncio, os, signal
+from {module} import {name}
+from forewatch.cli.main import main
+
+go_on = {name}.{method}
+
+async def told(*given, **named):
+    os.kill(os.getpid(), signal.{number})
+    await ({rest})
+
+{name}.{method} = told
+main()
+"""
+"""``serve`` that gets a signal when it comes to that method; ``rest``: what it does there then."""
+
+
+@pytest.mark.parametrize("rest", ["go_on(*given, **named)", "asyncio.Event().wait()"])
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    ("module", "name", "method"),
+    [
+        ("forewatch.reloading", "Reloader", "start"),
+        ("streams.app", "Worker", "start"),
+        ("streams.embedded.transport", "EmbeddedTransport", "open"),
+        ("streams.act", "ActAgent", "assigned"),
+    ],
+)
+def test_a_service_that_is_told_to_end_while_it_starts_ends_in_order(
+    module: str, name: str, method: str, number: str, rest: str, home: Path, environment: dict[str, str]
+) -> None:
+    """Also where the start would never come to its end, as with a broker that does not answer."""
+    code = TOLD_IN_THE_MIDDLE.format(module=module, name=name, method=method, number=number, rest=rest)
+    done = forks.run(
+        [sys.executable, "-c", code, "serve"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+    assert not (home / "forewatch.sock").exists()

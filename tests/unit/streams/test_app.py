@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from faust.types import TP
@@ -333,3 +334,26 @@ def test_a_seek_makes_the_records_come_again_and_they_are_settled_without_work(u
         assert await app.log.end(EVENTS, 0) == 3
 
     run(scenario)
+
+
+def test_a_start_that_is_given_up_at_any_moment_is_over_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    """After each number of turns of the loop, until one is enough for the whole start."""
+
+    async def given_up(turns: int) -> bool:
+        """Had it started?"""
+        app = worker(f"embedded://{tmp_path / str(turns)}.db?sync=normal", Agent("act", RECORDS, RecordingHandler()))
+        start = asyncio.ensure_future(app.start())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        has_started = start.done()
+        start.cancel()
+        async with asyncio.timeout(5):  # Faust alone has twenty seconds before it is left to itself
+            await asyncio.wait([start])
+            await app.stop()
+        assert asyncio.all_tasks() == {asyncio.current_task()}, turns
+        return has_started
+
+    turns = 0
+    while not asyncio.run(given_up(turns)):
+        turns += 1
+    assert turns > 10
