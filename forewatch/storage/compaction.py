@@ -14,6 +14,7 @@ from typing import Literal, assert_never
 from forewatch.storage import hot, manifest, parquet
 from forewatch.storage.catalogue import Catalogue, Compaction
 from forewatch.storage.ledger import Ledger
+from forewatch.storage.process import Workers
 from schemas.clock import Clock
 from schemas.errors import TransientError
 
@@ -54,7 +55,14 @@ class Compactor:
     """Not thread-safe: one ``run`` at a time. It never holds the ledger's lock for longer than one short call."""
 
     def __init__(
-        self, root: Path, ledger: Ledger, catalogue: Catalogue, clock: Clock, tuning: Tuning, observe: Observe
+        self,
+        root: Path,
+        ledger: Ledger,
+        catalogue: Catalogue,
+        clock: Clock,
+        tuning: Tuning,
+        observe: Observe,
+        workers: Workers,
     ) -> None:
         self._root = root
         self._ledger = ledger
@@ -62,6 +70,7 @@ class Compactor:
         self._clock = clock
         self._tuning = tuning
         self._observe = observe
+        self._workers = workers
 
     def run(self) -> None:
         """Everything that is due. Blocks for seconds while Parquet is written; may raise, and goes on next time."""
@@ -137,7 +146,7 @@ class Compactor:
     def _write(self, compaction: Compaction) -> None:
         self.publish_manifest()  # a crash may have come between the plan and the manifest
         try:
-            parquet.write_parts(self._root, compaction, lambda: self._observe("part_written"))
+            parquet.write_parts(self._root, compaction, self._workers, lambda: self._observe("part_written"))
         except TransientError:
             self.mend(compaction.old)
             raise

@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,7 @@ from forewatch.storage.compaction import Compactor, Observe, Point, Tuning
 from forewatch.storage.faults import translated
 from forewatch.storage.hot import HotSegment
 from forewatch.storage.ledger import Ledger
+from forewatch.storage.process import Ended, Workers
 from forewatch.storage.rows import row
 from forewatch.storage.search import SearchIndex
 from schemas.clock import Clock
@@ -66,9 +67,10 @@ class History:
         self._lock_fd = lock_fd
         self._lock = threading.Lock()
         self._upkeep = threading.Lock()
+        self._workers = Workers()
         self._ledger = Ledger(root, tuning.sync)
         self._catalogue = Catalogue(self._ledger)
-        self._compactor = Compactor(root, self._ledger, self._catalogue, clock, tuning, observe)
+        self._compactor = Compactor(root, self._ledger, self._catalogue, clock, tuning, observe, self._workers)
         self._search = SearchIndex(root)
         self._hot: HotSegment | None = None
 
@@ -135,11 +137,11 @@ class History:
         if not self._upkeep.acquire(blocking=False):
             return
         try:
-            with translated(self.root):
+            with translated(self.root), suppress(Ended):
                 self._compactor.release()
                 self._rotate_when_old()
-                viewfile.ensure(self.root, self._ledger)
-                self._search.catch_up(self._ledger, self._catalogue.folded_to())
+                viewfile.ensure(self.root, self._ledger, self._workers)
+                self._search.catch_up(self._ledger, self._catalogue.folded_to(), self._workers.go_on)
                 self._compactor.run()
         finally:
             self._upkeep.release()
@@ -151,7 +153,8 @@ class History:
         return HistoryStatus(rows, rows - cold, len(parts), len(self._catalogue.compactions()))
 
     def close(self) -> None:
-        """Waits for a running ``maintain``. Needs not be called: a killed process loses nothing."""
+        """A running ``maintain`` is given up. Needs not be called: a killed process loses nothing."""
+        self._workers.end()
         with self._upkeep, self._lock:
             self._forget_hot()
             self._search.close()

@@ -11,8 +11,9 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from forewatch.storage import manifest, process
+from forewatch.storage import manifest
 from forewatch.storage.catalogue import Compaction, Part
+from forewatch.storage.process import Workers
 from schemas.errors import TransientError
 
 WORKER = "forewatch.storage.parquet_worker"
@@ -20,7 +21,7 @@ SCRATCH = "scratch"
 """Folder for what DuckDB cannot hold in memory while it sorts."""
 
 
-def write_parts(root: Path, compaction: Compaction, after_each: Callable[[], None]) -> None:
+def write_parts(root: Path, compaction: Compaction, workers: Workers, after_each: Callable[[], None]) -> None:
     """All new parts exist, whole and durable, when it returns. Idempotent. Blocks for seconds.
 
     TransientError when a part has not the rows that the catalogue promises, or the worker failed.
@@ -29,7 +30,7 @@ def write_parts(root: Path, compaction: Compaction, after_each: Callable[[], Non
     for part in compaction.new:
         _clear(root / part.path)
     try:
-        written = _run(root, compaction, temporary)
+        written = _run(root, compaction, workers, temporary)
         for part, path, rows in zip(compaction.new, temporary, written, strict=True):
             if rows != part.rows:
                 raise TransientError(f"{root / part.path}: found {rows} rows where {part.rows} belong")
@@ -51,7 +52,7 @@ def _temporary(root: Path, parts: Sequence[Part]) -> list[Path]:
     return [root / f"{part.path}.{os.getpid()}.tmp" for part in parts]
 
 
-def _run(root: Path, compaction: Compaction, targets: Sequence[Path]) -> list[int]:
+def _run(root: Path, compaction: Compaction, workers: Workers, targets: Sequence[Path]) -> list[int]:
     """Rows written into each target."""
     job = {
         "kind": compaction.kind,
@@ -59,12 +60,7 @@ def _run(root: Path, compaction: Compaction, targets: Sequence[Path]) -> list[in
         "sources": [str(root / path) for path in compaction.old],
         "parts": [{"folder": p.folder, "path": str(target)} for p, target in zip(compaction.new, targets, strict=True)],
     }
-    with process.start(WORKER) as worker:
-        out, error = worker.communicate(json.dumps(job).encode())
-    if worker.returncode:
-        reason = error.decode(errors="replace").strip() or f"the worker ended with status {worker.returncode}"
-        raise TransientError(f"history could not write Parquet in {root}: {reason}")
-    return [int(rows) for rows in json.loads(out)]
+    return [int(rows) for rows in json.loads(workers.run(WORKER, job, f"write Parquet in {root}"))]
 
 
 def _publish(temporary: Path, path: Path) -> None:

@@ -6,7 +6,7 @@ import csv
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -73,15 +73,18 @@ class SearchIndex:
         self._root = root
         self._db: sqlite3.Connection | None = None
 
-    def catch_up(self, ledger: Ledger, folded_to: int) -> None:
+    def catch_up(self, ledger: Ledger, folded_to: int, go_on: Callable[[], None] = lambda: None) -> None:
         """Index what is new. Everything again when the file is gone, or of another version, or misses rows that are
-        in Parquet already (``folded_to`` is the newest seq there); that takes half a minute per million events."""
+        in Parquet already (``folded_to`` is the newest seq there); that takes half a minute per million events.
+
+        ``go_on`` is called again and again, and raises to give it up."""
         if self._db is None:
             self._db = _opened(self._root / NAME)
         if _upto(self._db) < folded_to:
-            self._rebuild(self._db, folded_to)
+            self._rebuild(self._db, folded_to, go_on)
         decode = msgspec.json.Decoder(_Doc).decode
         while lines := ledger.lines(_upto(self._db) + 1, limit=_CHUNK):
+            go_on()
             with _transaction(self._db):
                 _add(self._db, [decode(line) for _, line in lines], lines[-1][0])
 
@@ -90,15 +93,16 @@ class SearchIndex:
             self._db.close()
             self._db = None
 
-    def _rebuild(self, db: sqlite3.Connection, folded_to: int) -> None:
+    def _rebuild(self, db: sqlite3.Connection, folded_to: int, go_on: Callable[[], None]) -> None:
         """In one transaction: until it ends, searches see the index as it was."""
         with _transaction(db):
             db.execute("INSERT INTO words (words) VALUES ('delete-all')")
             db.execute("DELETE FROM doc")
             db.execute("UPDATE progress SET upto = 0")
-            documents = _exported(self._root)
-            while chunk := list(islice(documents, _CHUNK)):
-                _add(db, chunk, chunk[-1].seq)
+            with closing(_exported(self._root)) as documents:
+                while chunk := list(islice(documents, _CHUNK)):
+                    go_on()
+                    _add(db, chunk, chunk[-1].seq)
             _add(db, (), max(_upto(db), folded_to))  # the newest rows in Parquet need not be events
 
 
@@ -194,7 +198,7 @@ def _add(db: sqlite3.Connection, documents: Iterable[_Doc], upto: int) -> None:
     db.execute("UPDATE progress SET upto = ?", (upto,))
 
 
-def _exported(root: Path) -> Iterator[_Doc]:
+def _exported(root: Path) -> Generator[_Doc]:
     """All events by seq, streamed from a query worker."""
     query = HistoryQuery(root, "UTC", Limits(export_deadline_s=3600.0))
     reader, writer = os.pipe()
@@ -203,7 +207,8 @@ def _exported(root: Path) -> Iterator[_Doc]:
         with open(writer, "wb") as out:
             query.export(f"SELECT {_COLUMNS} FROM events ORDER BY seq", "csv", out)
 
-    with open(reader, newline="", encoding="utf-8") as source, ThreadPoolExecutor(1) as pool:
+    # closed first: an export that nobody reads waits for its reader for ever, and who gives up for the export
+    with ThreadPoolExecutor(1) as pool, open(reader, newline="", encoding="utf-8") as source:
         done = pool.submit(export)
         for row in csv.DictReader(source):
             yield msgspec.convert(row, _Doc, strict=False)

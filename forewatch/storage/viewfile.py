@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
 
-from forewatch.storage import process, schema, views
+from forewatch.storage import schema, views
 from forewatch.storage.ledger import Ledger
+from forewatch.storage.process import Workers
 from forewatch.storage.sql import literal
-from schemas.errors import TransientError
 
 NAME = "history.duckdb"
 WORKER = "forewatch.storage.viewfile_worker"
 
 
-def ensure(root: Path, ledger: Ledger) -> None:
+def ensure(root: Path, ledger: Ledger, workers: Workers) -> None:
     """Make the file where it is missing, of an older release, or of a folder that moved. May take a second."""
     statements = _statements(root)
     digest = hashlib.sha256("\0".join(statements).encode()).hexdigest()
@@ -24,7 +23,8 @@ def ensure(root: Path, ledger: Ledger) -> None:
         return
     for stream in schema.STREAMS:
         views.empty_part(root, stream).parent.mkdir(parents=True, exist_ok=True)
-    _run(root, statements)
+    _draft(root).unlink(missing_ok=True)
+    workers.run(WORKER, statements, f"make {root / NAME}")
     os.chmod(_draft(root), 0o444)  # a shell that opens it for writing would lock everybody else out
     _draft(root).rename(root / NAME)
     ledger.set_fact("views", digest)
@@ -51,12 +51,3 @@ def _statements(root: Path) -> list[str]:
 def _no_rows(stream: schema.Stream) -> str:
     columns = {**schema.PLACE, **stream.columns}
     return f"SELECT {', '.join(f'NULL::{kind} AS {name}' for name, kind in columns.items())} LIMIT 0"
-
-
-def _run(root: Path, statements: list[str]) -> None:
-    _draft(root).unlink(missing_ok=True)
-    with process.start(WORKER) as worker:
-        _, error = worker.communicate(json.dumps(statements).encode())
-    if worker.returncode:
-        reason = error.decode(errors="replace").strip() or f"the worker ended with status {worker.returncode}"
-        raise TransientError(f"history could not make {root / NAME}: {reason}")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from forewatch.storage import viewfile
+from forewatch.storage import parquet, viewfile
 from forewatch.storage.history import History, HistoryBatch, Tuning
 from forewatch.storage.testing import INVARIANTS, START, balanced, batch, event, rows
 from schemas.clock import ManualClock
@@ -263,3 +265,34 @@ class TestViewFile:
         upkeep.after(SETTLE)
         status = upkeep.history.status()
         assert (status.rows, status.hot_rows, status.parts, status.compactions) == (5, 1, 2, 1)
+
+
+ENDLESS = """
+import time
+open({begun!r}, "w").close()
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("made_by", [viewfile, parquet])
+def test_who_closes_it_waits_for_no_worker(made_by: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed one leaves what a crash leaves: the next start does all of it."""
+    upkeep = Upkeep(tmp_path / "history")
+    begun = tmp_path / "begun"
+    (tmp_path / "endless_worker.py").write_text(ENDLESS.format(begun=str(begun)))
+    monkeypatch.syspath_prepend(tmp_path)
+    upkeep.history.ingest(balanced(0))
+    with monkeypatch.context() as patched:
+        patched.setattr(made_by, "WORKER", "endless_worker")
+        keeping = Thread(target=upkeep.history.maintain)
+        keeping.start()
+        while not begun.exists():
+            assert keeping.is_alive()
+            time.sleep(0.01)
+        upkeep.history.close()
+        keeping.join(10)
+        assert not keeping.is_alive()
+    again = Upkeep(upkeep.root)
+    again.history.maintain()
+    assert counted(again.root) == [(4, 0, 0)]
+    again.history.close()

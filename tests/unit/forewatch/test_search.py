@@ -10,6 +10,7 @@ import pytest
 
 from forewatch.storage import search as index
 from forewatch.storage.history import History, Tuning
+from forewatch.storage.ledger import Ledger
 from forewatch.storage.query import HistoryQuery
 from forewatch.storage.search import search
 from forewatch.storage.testing import START, batch, event
@@ -129,3 +130,23 @@ def test_an_index_is_made_again_once(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.history.maintain()
     assert len(exports) == 1
     assert len(desk.find("report")) == 5
+
+
+def test_making_it_again_can_be_given_up_and_leaves_it_as_it_was(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than a pipe holds is still to come then: nobody may wait for whoever writes it."""
+    desk.keep(*(event(number, text=f"needle {'hay ' * 2000}") for number in range(60)))
+    monkeypatch.setattr(index, "_CHUNK", 5)
+    made = index.SearchIndex(desk.root)
+    ledger = Ledger(desk.root, "normal")
+    asked: list[int] = []
+
+    def go_on() -> None:
+        asked.append(len(asked))
+        if len(asked) == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        made.catch_up(ledger, folded_to=1_000, go_on=go_on)
+    made.close()
+    ledger.close()
+    assert len(desk.find("needle", limit=100)) == 60
