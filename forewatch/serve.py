@@ -30,6 +30,8 @@ from streams.ending import end
 log = structlog.get_logger(__name__)
 
 MAINTAIN_EVERY_S = 5.0
+ANSWER_GRACE_S = 3
+"""How long a stop waits for answers that are under way on the socket."""
 
 
 async def serve(settings: Settings, *, on_ready: Callable[[], None] = lambda: None) -> None:
@@ -132,7 +134,10 @@ class _Server(uvicorn.Server):
 async def _socket(service: Service) -> AsyncIterator[None]:
     listener = _listen(service.settings.socket)
     api = create_api(service, lambda: uuid.uuid4().hex)
-    server = _Server(uvicorn.Config(api, log_config=None, access_log=False, lifespan="off", ws="none"))
+    config = uvicorn.Config(
+        api, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=ANSWER_GRACE_S
+    )
+    server = _Server(config)
     task = asyncio.ensure_future(server.serve(sockets=[listener]))
     try:
         yield

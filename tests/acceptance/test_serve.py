@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -347,3 +348,50 @@ def test_a_service_that_is_told_to_end_while_it_starts_ends_in_order(
     )
     assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
     assert not (home / "forewatch.sock").exists()
+
+
+def test_a_log_that_nobody_reads_any_more_stops_nothing(home: Path, environment: dict[str, str]) -> None:
+    (home / "rules").mkdir()
+    file = home / "rules" / "mine.yaml"
+    file.write_text(RULE.format(word="Hello"))
+    environment["FOREWATCH_LIBRARY"] = "false"
+    with serving(home, environment) as process:
+        until(lambda: Client(home / "forewatch.sock").is_up)
+        assert process.stderr is not None
+        process.stderr.close()
+        file.write_text("rules:\n  - id: hello\n    titel: x\n")  # is told in the log
+        until(lambda: rules_in_use(home)["rules_problem"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+
+
+NEVER_ANSWERED = """
+import asyncio
+from forewatch import api
+from forewatch.cli.main import main
+
+async def wake(self, request):
+    print("asked", flush=True)
+    await asyncio.Event().wait()
+
+api._Api.wake = wake
+main()
+"""
+
+
+def test_a_question_that_is_never_answered_holds_no_stop_up(home: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-c", NEVER_ANSWERED, "serve"]
+    with (
+        forks.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+        socket.socket(socket.AF_UNIX) as asking,
+    ):
+        try:
+            until(lambda: Client(home / "forewatch.sock").is_up)
+            asking.connect(str(home / "forewatch.sock"))
+            asking.sendall(b"POST /wake HTTP/1.1\r\nHost: forewatch\r\nContent-Length: 0\r\n\r\n")
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"asked\n"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(15) == 0
+        finally:
+            process.kill()
