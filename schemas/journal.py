@@ -21,7 +21,7 @@ EntryType = Literal[
     "run.started", "run.paused", "run.resumed", "run.stopping", "run.undoing", "run.stopped", "run.done",
     "run.failed",
     "plan.revised", "plan.accepted", "plan.stuck",
-    "step.gated", "step.confirmed", "step.held", "step.intent", "step.result", "step.lookup",
+    "step.gated", "step.confirmed", "step.released", "step.held", "step.intent", "step.result", "step.lookup",
     "step.verified", "step.skipped", "step.deferred", "breaker.opened", "breaker.closed",
     "human.asked", "human.answered", "wait.started", "wait.fired",
     "memory.noted", "memory.kept", "memory.corrected", "memory.forgotten",
@@ -32,7 +32,8 @@ EntryType = Literal[
 ]  # fmt: skip
 """``erased`` stands where an entry was whose content the person had erased: it keeps the place, the time and the hash.
 ``plan.revised`` puts another rest of the plan in force, ``plan.accepted`` is the person's approval of one that needs
-it, ``plan.stuck`` says that there is no other way on. A grant is used by the ``step.intent`` that names it: one entry,
+it, ``plan.stuck`` says that there is no other way on. ``step.released``: it waited for a confirmation, and need not any
+more, for the person has allowed it ahead meanwhile. A grant is used by the ``step.intent`` that names it: one entry,
 so that no crash can part the two."""
 
 GENESIS = "0" * 64

@@ -208,6 +208,7 @@ def _set(state: str) -> Callable[[_Step, Mapping[str, Json]], None]:
 _CHANGES: dict[str, Callable[[_Step, Mapping[str, Json]], None]] = {
     "step.gated": _set(_PHASES["gated"]),
     "step.confirmed": _set("pending"),
+    "step.released": _set("pending"),
     "step.held": _set("held"),
     "step.intent": _intent,
     "step.result": _result,

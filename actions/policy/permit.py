@@ -85,6 +85,20 @@ def permit(state: ProposalState, step: Step, args: dict[str, Value], now: dateti
     return _ask(state, step, args, bound_to, verdict, now)
 
 
+def allowed_ahead(
+    state: ProposalState, step: Step, args: dict[str, Value], now: datetime, setup: Setup
+) -> Grant | None:
+    """The grant by a standing permission, issued already or not, where nothing else is lacking for these arguments."""
+    match permit(state, step, args, now, setup):
+        case Fill(found):
+            pass
+        case Granted(name) if name:
+            found = state.grants[name].grant
+        case _:
+            return None
+    return found if found.level == "standing" else None
+
+
 def removed(state: ProposalState, step: Step, setup: Setup) -> resolve.Removed:
     """What was taken out of the arguments, so that the person sees it; nothing for arguments that came from elsewhere
     (those of an earlier attempt)."""

@@ -189,6 +189,7 @@ def _result(state: ProposalState, entry: JournalEntry) -> None:
 HANDLERS: dict[EntryType, Callable[[ProposalState, JournalEntry], None]] = {
     "step.gated": _on_step(_gated),
     "step.confirmed": _on_step(_confirmed),
+    "step.released": _on_step(_confirmed),
     "value.endorsed": _on_step(_endorsed),
     "step.held": _on_step(_held),
     "step.intent": _intent,

@@ -6,6 +6,7 @@ from collections.abc import Set
 from datetime import datetime, timedelta
 
 from actions import graph, nominal
+from actions.grant import Grant
 from actions.policy import permit
 from actions.proposal.state import ACTIVE, DEATHS, FINAL, IN_DOUBT, ProposalState, StepState
 from actions.run import breaker, compensate, doubt, predicate, proven, replan, resolve, waits
@@ -71,8 +72,10 @@ def _step(state: ProposalState, plan: Plan, step: Step, ready: set[str], now: da
         if state.experience.stopped and is_foreign(step.tool):
             return Rest()
         return Rest(live.retry_at) if live.retry_at and now < live.retry_at else Verify(step)
-    if live.phase in FINAL or live.phase in ("asked", "gated") or state.phase == "stopping" or step.uid not in ready:
+    if live.phase in FINAL or live.phase == "asked" or state.phase == "stopping" or step.uid not in ready:
         return Rest()
+    if live.phase == "gated":
+        return _released(state, step, live, now, setup)
     if step.when and not _holds(state, plan, step.when):
         return _skip(state, step, now, "guard", f"not needed: {step.when.field} of {step.when.step} says so")
     if step.effect == "wait":
@@ -165,7 +168,7 @@ def _permitted(
         case permit.Halted():
             return Rest()
         case permit.Fill(granted):
-            return record(state, "grant.issued", now, {"grant": granted.model_dump(mode="json")})
+            return _issued(state, granted, now)
         case permit.Ask(binding, reasons, diff):
             body: dict[str, Json] = {"step": step.uid, "digest": binding, "args": {**dumped(args)}}
             return record(
@@ -174,6 +177,23 @@ def _permitted(
         case permit.Granted(granted_id, binding):
             held = _held(state, step, live, now) or _deferred(state, step, args, live, now)
             return held or Send(step, args, binding, granted_id, live.attempts + 1)
+
+
+def _released(state: ProposalState, step: Step, live: StepState, now: datetime, setup: Setup) -> Move:
+    """What waits for its confirmation is asked about no more once the person has allowed just this ahead."""
+    assert live.gate is not None
+    found = permit.allowed_ahead(state, step, live.gate.args, now, setup)
+    if found is None:
+        return Rest()
+    body: dict[str, Json] = {"step": step.uid, "digest": live.gate.digest, "grant": found.id}
+    released = record(state, "step.released", now, body | {"permission": found.permission}).drafts
+    if found.id in state.grants:  # a crash kept the two apart
+        return Record(released)
+    return Record((*_issued(state, found, now).drafts, *released))
+
+
+def _issued(state: ProposalState, granted: Grant, now: datetime) -> Record:
+    return record(state, "grant.issued", now, {"grant": granted.model_dump(mode="json")})
 
 
 def _deferred(state: ProposalState, step: Step, args: dict[str, Value], live: StepState, now: datetime) -> Move | None:

@@ -17,6 +17,8 @@ from actions.policy.experience import STREAM
 from actions.proposal.propose import Input, decide
 from actions.proposal.state import ProposalState
 from actions.run.executor import Executor
+from actions.run.move import Record
+from actions.run.moves import next_move
 from actions.setup import Setup
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.household import OWNER, START, trigger
@@ -138,6 +140,10 @@ def euros(amount: str) -> Json:
 def code(entries: list[JournalEntry]) -> Json:
     assert [entry.type for entry in entries] == ["command.refused"]
     return entries[0].body["code"]
+
+
+def phases(state: ProposalState) -> list[str]:
+    return [live.phase for live in state.steps.values()]
 
 
 def offered(world: World, state: ProposalState) -> str:
@@ -338,6 +344,107 @@ class TestPermissions:
         assert code(world.stand("revoke", id="nope")) == "unknown_permission"
         assert code(world.stand("approve")) == "bad_argument"
         assert world.journal.book.experience.permissions == {}
+
+
+class TestWaitingSteps:
+    """What is allowed ahead while a step waits for its confirmation."""
+
+    def test_it_lets_the_step_go_on(self) -> None:
+        world = World()
+        state = world.invoice()
+        assert phases(state) == ["gated"]
+        (made,) = world.allow()
+        world.go(state)
+        assert (state.phase, world.paid) == ("done", 1)
+        (released,) = world.entries("step.released")
+        (intent,) = world.entries("step.intent")
+        permission = made.body["permission"]["id"]  # type: ignore[index, call-overload]  # JSON
+        assert (released.body["permission"], released.body["grant"]) == (permission, intent.body["grant"])
+        assert released.actor == "executor", "nobody confirmed it"
+        assert audit.verify(world.log.entries) == []
+
+    @pytest.mark.parametrize(
+        "allowed",
+        [{"to": OTHER}, {"cap": euros("82.49")}, {"cap": {"amount": "100.00", "currency": "USD"}}],
+        ids=["another destination", "less than its sum", "another currency"],
+    )
+    def test_what_does_not_cover_it_leaves_the_question(self, allowed: dict[str, Json]) -> None:
+        world = World()
+        state = world.invoice()
+        assert world.allow(**allowed)[0].type == "permission.allowed"
+        world.go(state)
+        assert (world.paid, phases(state)) == (0, ["gated"])
+        world.confirm(state)
+        assert world.paid == 1
+
+    def test_the_rest_of_the_policy_still_asks(self) -> None:
+        world = World()
+        state = world.invoice(amount="4000.00")  # twice what a day may hold
+        world.allow(cap=euros("5000.00"))
+        world.go(state)
+        assert (world.paid, phases(state)) == (0, ["gated"])
+
+    def test_of_two_that_wait_it_lets_go_as_many_as_it_has_times(self) -> None:
+        world = World(hold_s=60.0)
+        first, second = world.invoice(1), world.invoice(2)
+        world.allow(times=1)
+        for _ in range(2):
+            world.go(first)
+            world.go(second)
+            world.clock.advance_to(world.clock.now() + timedelta(minutes=2))
+        assert (world.paid, first.phase, phases(second)) == (1, "done", ["gated"])
+
+    def test_taken_back_before_anybody_looked_it_lets_nothing_go(self) -> None:
+        world = World()
+        state = world.invoice()
+        (made,) = world.allow()
+        world.stand("revoke", id=made.body["permission"]["id"])  # type: ignore[index, call-overload]  # JSON
+        world.go(state)
+        assert (world.paid, phases(state)) == (0, ["gated"])
+
+    def test_a_run_that_is_paused_goes_on_only_when_it_is_resumed(self) -> None:
+        world = World()
+        state = world.invoice()
+        world.tell(state, "pause", "")
+        world.allow()
+        world.go(state)
+        assert (world.paid, phases(state)) == (0, ["gated"])
+        world.tell(state, "resume", "")
+        world.go(state)
+        assert world.paid == 1
+
+    def test_a_confirmation_that_comes_in_at_the_same_moment_pays_once(self) -> None:
+        world = World()
+        state = world.invoice()
+        world.allow()
+        ((uid, live),) = state.steps.items()
+        assert live.gate is not None
+        move = next_move(state, world.clock.now(), world.setup)
+        assert isinstance(move, Record)
+        world.tell(state, "confirm", live.gate.digest, step=uid)
+        run(world.journal.append(move.drafts))
+        world.go(state)
+        assert (state.phase, world.paid) == ("done", 1)
+        assert audit.verify(world.log.entries) == []
+
+    @pytest.mark.parametrize("written", [0, 1, 2])
+    def test_a_crash_at_any_point_after_it_was_allowed_loses_nothing(self, written: int) -> None:
+        """Nothing, the grant alone, or all of it was durable."""
+        world = World()
+        state = world.invoice()
+        world.allow()
+        move = next_move(state, world.clock.now(), world.setup)
+        assert isinstance(move, Record)
+        assert [draft.type for draft in move.drafts] == ["grant.issued", "step.released"]
+        if written:
+            run(world.journal.append(move.drafts[:written]))
+        world.restart()
+        world.clock.advance_to(world.clock.now() + timedelta(minutes=1))
+        (state,) = world.journal.book.proposals.values()
+        world.go(state)
+        assert (state.phase, world.paid) == ("done", 1)
+        assert (len(world.entries("grant.issued")), len(world.entries("step.released"))) == (1, 1)
+        assert audit.verify(world.log.entries) == []
 
 
 class TestKnownPayees:
