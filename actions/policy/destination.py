@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from actions import nominal
@@ -9,6 +10,7 @@ from schemas.money import Money
 from schemas.value import Value
 
 TYPES = frozenset({"Email", "Iban", "Url"})
+_HEAD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/*)?([^/?#]*)")
 
 
 def is_destination(value: Value) -> bool:
@@ -16,9 +18,27 @@ def is_destination(value: Value) -> bool:
 
 
 def canonical(value: Value) -> str:
-    """One spelling of a destination: an account number without spaces, an address in lower case."""
-    text = str(value.v)
-    return text.replace(" ", "").upper() if value.type == "Iban" else text.strip().casefold()
+    """One spelling of a destination: an account number without spaces; a mail address in lower case, as events have
+    them; a web address by ``one_spelling``."""
+    text = str(value.v).strip()
+    match value.type:
+        case "Iban":
+            return text.replace(" ", "").upper()
+        case "Email":
+            return text.lower()
+        case "Url":
+            return one_spelling(text)
+    return text
+
+
+def one_spelling(address: str) -> str:
+    """Of a web address, with or without its scheme. Scheme and host know no case (they are put in lower case and not
+    folded: ß is another host than ss); whoever signs in, path and query do."""
+    head = _HEAD.match(address)
+    assert head is not None  # it may be empty
+    scheme, authority = head.groups(default="")
+    user, at, host = authority.rpartition("@")
+    return f"{scheme.lower()}{user}{at}{host.lower()}{address[head.end() :]}"
 
 
 def money_in(value: Value) -> Money | None:

@@ -11,11 +11,16 @@ from typing import Literal
 
 from actions import nominal
 from actions.plain import TOP, clean_lines
+from actions.policy.destination import one_spelling
 
 Kind = Literal["web address", "mail address", "account number", "telephone number", "postal address"]
 
 _DOTS = r"(?:\.|\s?[\[({]\s?(?:dot|punkt|point|punto|\.)\s?[\])}]\s?)"
 _AT = r"(?:@|\s?[\[({]\s?(?:at|arobase|arroba|@)\s?[\])}]\s?)"
+_ADDRESS = re.compile(r"[/@]|\.[^\W\d]")
+"""What numbers and streets do not have: a slash, an at, or a letter right after a dot."""
+_BRACKETS = re.compile(r"[\[\](){}<>]")
+_PLACE = re.compile(r"(?:\w+:/*)?[^/?#]*")
 _STREET = (
     r"(?:street|road|avenue|lane|square|rue|avenue|boulevard|place|calle|avenida|plaza|via|piazza|stra(?:ße|sse)"
     r"|str\.|weg|platz|allee|gasse)"
@@ -57,9 +62,15 @@ class Identifier:
 
 
 def canonical(text: str) -> str:
-    """What two spellings of one identifier share: no case, no white space, no brackets around dots."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"[\s\[\](){}<>\-]", "", folded).rstrip(".,;:!?")
+    """What two spellings of one identifier share: no white space, no brackets around dots. In numbers and streets no
+    case and no hyphens either, which make another host, another path or another mailbox of an address."""
+    bare = re.sub(r"\s", "", unicodedata.normalize("NFKC", text)).rstrip(".,;:!?)]}>")
+    if not _ADDRESS.search(bare):
+        return _BRACKETS.sub("", bare).casefold().replace("-", "")
+    place = _PLACE.match(bare)
+    assert place is not None  # it may be empty
+    address = f"{_BRACKETS.sub('', place[0])}{bare[place.end() :]}"
+    return address.lower() if "@" in address and "/" not in address else one_spelling(address)
 
 
 def plain(text: str) -> str:
