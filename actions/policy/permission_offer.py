@@ -5,10 +5,12 @@ Nothing is allowed by this. Which cap and which end, only the person can say (la
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from actions.plain import clean
 from actions.policy import permit
@@ -24,6 +26,7 @@ from schemas.value import Value
 
 AFTER = 3
 """Acts in a row that the person approved and that went well."""
+_HOST = re.compile(r"(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]+)?")
 
 
 def offer(state: ProposalState, step: Step, setup: Setup) -> str:
@@ -38,7 +41,9 @@ def offer(state: ProposalState, step: Step, setup: Setup) -> str:
         expires_at=gate.at + timedelta(days=1), by=state.owner, made_at=gate.at,
     )  # fmt: skip
     row = state.experience.rows.get((allowed.tool, allowed.type, allowed.to), 0)
-    if row < AFTER or _is_settled(state, allowed) or not _would_pass(state, step, gate, allowed, setup):
+    if row < AFTER or not _reads_as_it_is(allowed) or _is_settled(state, allowed):
+        return ""
+    if not _would_pass(state, step, gate, allowed, setup):
         return ""
     cap = f" --cap 'AMOUNT {allowed.cap.currency}'" if allowed.cap else ""
     command = f"forewatch permissions allow {allowed.tool} {shlex.quote(allowed.to)}{cap} --for 90d"
@@ -51,6 +56,15 @@ def _destination(args: Mapping[str, Value], manifest: Manifest) -> Value | None:
     except Refused:
         return None
     return next((value for value in args.values() if value.type == type_ and value.v), None)
+
+
+def _reads_as_it_is(allowed: Permission) -> bool:
+    """Whoever reads the destination knows where it goes, and a command line takes it for nothing else: no letters of
+    other scripts, no host before the real one, no option."""
+    to = allowed.to
+    if not to.isascii() or not to.isprintable() or " " in to or "\\" in to or to.startswith("-"):
+        return False
+    return allowed.type != "Url" or _HOST.fullmatch(urlsplit(to).netloc) is not None
 
 
 def _is_settled(state: ProposalState, wanted: Permission) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from random import Random
@@ -10,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from actions import nominal
 from actions.journal import Draft
 from actions.planning.playbook import Playbook
 from actions.policy import audit
+from actions.policy.destination import canonical
 from actions.policy.experience import STREAM
+from actions.policy.permission_offer import AFTER, offer
 from actions.proposal.propose import Input, decide
 from actions.proposal.state import ProposalState
 from actions.run.executor import Executor
@@ -34,28 +38,33 @@ from schemas.model import Json
 from schemas.value import Integrity, Value
 
 IBAN, OTHER = "DE89370400440532013000", "GB29NWBK60161331926819"
-ARGS = {"to": Arg(type="Iban"), "amount": Arg(type="Money")}
-PLAYBOOK = Playbook.model_validate(
-    {
-        "id": "pay", "version": 1, "title": "Pay", "sha": "0" * 64,
-        "slots": {
-            "to": {"type": "Iban", "from": ["fact.invoice.iban"], "required": True},
-            "amount": {"type": "Money", "from": ["fact.invoice.amount"], "required": True},
-        },
-        "steps": [{"id": "s1", "tool": "bank.pay", "args": {"to": {"slot": "to"}, "amount": {"slot": "amount"}}}],
-    }
-)  # fmt: skip
+
+
+def playbook(to: str) -> Playbook:
+    return Playbook.model_validate(
+        {
+            "id": "pay", "version": 1, "title": "Pay", "sha": "0" * 64,
+            "slots": {
+                "to": {"type": to, "from": ["fact.invoice.iban"], "required": True},
+                "amount": {"type": "Money", "from": ["fact.invoice.amount"], "required": True},
+            },
+            "steps": [{"id": "s1", "tool": "bank.pay", "args": {"to": {"slot": "to"}, "amount": {"slot": "amount"}}}],
+        }
+    )  # fmt: skip
 
 
 class World:
-    """A bank that pays to account numbers, and a person whose every word is a method here."""
+    """A bank that pays to account numbers (or to whatever else ``to`` says), and a person whose every word is a method
+    here."""
 
-    def __init__(self, script: Sequence[Behaviour] = (), **changes: object) -> None:
+    def __init__(self, script: Sequence[Behaviour] = (), to: str = "Iban", **changes: object) -> None:
         self.clock = ManualClock(START)
         self.ledger = Ledger(self.clock)
-        self.tool = BankTool(manifest("bank.pay", "keyed", args=ARGS, **changes), self.ledger, script)
+        self.to = to
+        args = {"to": Arg(type=to, sink="destination"), "amount": Arg(type="Money")}
+        self.tool = BankTool(manifest("bank.pay", "keyed", args=args, **changes), self.ledger, script)
         note = BankTool(manifest("bank.note", "keyed", effect="write_self"), self.ledger)
-        self.setup = Setup({"pay": PLAYBOOK}, Registry([self.tool, note, WaitUntil()]))
+        self.setup = Setup({"pay": playbook(to)}, Registry([self.tool, note, WaitUntil()]))
         self.log = MemoryLog()
         self.journal = self.log.open(OWNER)
         self._said = 0
@@ -94,7 +103,7 @@ class World:
         """An invoice arrives, its payment is proposed, and the person approves the plan."""
         values = {
             "party.name": Value(v="Acme", type="Text", sources=("ev1",)),
-            "fact.invoice.iban": Value(v=to, type="Iban", sources=("ev1",), integrity=trust),
+            "fact.invoice.iban": Value(v=to, type=self.to, sources=("ev1",), integrity=trust),
             "fact.invoice.amount": Value(v=euros(amount), type="Money", sources=("ev1",), integrity=trust),
         }  # fmt: skip
         slots = {"to": "fact.invoice.iban", "amount": "fact.invoice.amount"}
@@ -154,9 +163,9 @@ def offered(world: World, state: ProposalState) -> str:
     return str(step["offer"])
 
 
-def approved(world: World, times: int) -> None:
+def approved(world: World, times: int, to: str = IBAN) -> None:
     for number in range(1, times + 1):
-        world.confirm(world.invoice(number))
+        world.confirm(world.invoice(number, to=to))
     assert world.paid == times
 
 
@@ -191,6 +200,79 @@ class TestOffers:
         world = World()
         approved(world, 3)
         assert offered(world, world.invoice(4, amount="4000.00")) == ""
+
+    @pytest.mark.parametrize(
+        ("type_", "to"),
+        [
+            ("Url", "https://office.example/Renew?case=7&to=$(reboot)"),
+            ("Url", "https://office.example/`reboot`;reboot|reboot&reboot>/dev/null"),
+            ("Url", 'https://office.example/it\'s"quoted"/$HOME/*/~/!!/#end'),
+            ("Url", "https://office.example:8443/a"),
+            ("Url", "https://xn--80ak6aa92e.example/a"),
+            ("Email", "land'lord+$HOME`id`{a}!|&*@example.org"),
+        ],
+    )
+    def test_what_it_offers_reaches_the_command_as_the_destination_and_as_nothing_else(
+        self, type_: str, to: str
+    ) -> None:
+        world = World(to=type_)
+        approved(world, 3, to)
+        command = offered(world, world.invoice(4, to=to))
+        typed = command.replace("forewatch", "printf '%s\\0'", 1)
+        given = subprocess.run(["sh", "-c", typed], capture_output=True, check=True).stdout.decode().split("\0")
+        assert given == ["permissions", "allow", "bank.pay", to.lower() if type_ == "Email" else to,
+                         "--cap", "AMOUNT EUR", "--for", "90d", ""]  # fmt: skip
+        made = world.allow(to=given[3], times=4)
+        assert made[0].type == "permission.allowed"
+        assert (world.invoice(5, to=to).phase, world.paid) == ("done", 4)
+
+    @pytest.mark.parametrize(
+        ("type_", "to"),
+        [
+            ("Url", "https://office.example/\u202egpj.exe"),
+            ("Url", "https://office.example/\u2066a\u2069"),
+            ("Url", "https://office.example/a\u200bb"),
+            ("Url", "https://office.example/a\u00adb"),
+            ("Url", "https://office.example/\ufeffa"),
+            ("Url", "https://office.example/a\ufe0fb"),
+            ("Url", "https://office.example/a\u3164b"),
+            ("Url", "https://office.example/a\u00a0b"),
+            ("Url", "https://office.example/a b"),
+            ("Url", "https://office.example/a\nforewatch stop-everything"),
+            ("Url", "https://office.example/a\r\x1b[2Kb"),
+            ("Url", "https://office.example/a\tb"),
+            ("Url", "https://office.example/a\x7fb"),
+            ("Url", "https://office.example/a\u0085b\u2028c"),
+            ("Url", "https://\u043effice.example/a"),
+            ("Url", "https://office.example/\u0440ay"),
+            ("Url", "https://office.example/\u2024\u2024/a"),
+            ("Url", "https://\uff4fffice.example/a"),
+            ("Url", "https://office\u3002example/a"),
+            ("Url", "https://m\u00fcnchen.example/a"),
+            ("Url", "https://office.example@evil.example/a"),
+            ("Url", "https://office.example:443@evil.example/a"),
+            ("Url", "https://evil.example\\.office.example/a"),
+            ("Url", "https://evil.example%2foffice.example/a"),
+            ("Url", "https://office.example/[here](https://evil.example)"),
+            ("Email", "--for=366d@example.org"),
+            ("Email", "-h@example.org"),
+        ],
+    )
+    def test_a_destination_that_cannot_be_told_as_it_is_is_not_offered(self, type_: str, to: str) -> None:
+        """However it came through: what a plan takes from a text is cleaned before it gets here."""
+        world = World(to=type_)
+        state = world.invoice(to="https://office.example/a" if type_ == "Url" else "landlord@example.org")
+        (live,) = state.steps.values()
+        assert live.gate is not None
+        assert state.plan is not None
+        value = Value(v=to, type=type_)
+        assert nominal.fault(type_, to) == "", "it would be no destination at all"
+        for name in ("plain", "hostile"):
+            if name == "hostile":
+                live.gate.args["to"] = value
+            at = canonical(live.gate.args["to"])
+            state.experience.rows["bank.pay", type_, at] = AFTER
+            assert bool(offer(state, state.plan.step("s1"), world.setup)) == (name == "plain"), at
 
     @pytest.mark.parametrize("how", ["wrong", "stop"])
     def test_a_bad_outcome_begins_a_new_row(self, how: Verb) -> None:
