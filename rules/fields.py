@@ -84,7 +84,11 @@ def main_party(event: Any) -> Any:
         return NOTHING
     if event.kind == "mail.sent":
         return next((party for party in parties if party.role == "to"), parties[0])
-    return min(parties, key=lambda party: _RANK.get(party.role, 9))
+    return parties[0] if parties[0].role == "from" else min(parties, key=_rank)
+
+
+def _rank(party: Any) -> int:
+    return _RANK.get(party.role, 9)
 
 
 def party_of_role(event: Any, role: str) -> Any:

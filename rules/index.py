@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -38,15 +39,16 @@ class Index:
         self._look_ups = {kind: made.build() for kind, made in by_kind.items()}
 
     def match(self, event: Any) -> list[int]:
-        look_up = self._look_ups.get(event.kind)
-        if look_up is None:
-            return []
-        found = look_up(event)
-        return found if len(found) < 2 else sorted(set(found))
+        return self._look_ups.get(event.kind, _nothing)(event)
 
 
 LookUp = Callable[[Any], list[int]]
-"""From an event of one kind to the numbers of the conditions that it satisfies; some may come twice."""
+"""From an event of one kind to the numbers of the conditions that it satisfies."""
+
+
+def _nothing(_: Any) -> list[int]:
+    return []
+
 
 Filed = list[tuple[int, tuple[Conjunct, ...]]]
 """Conditions that share a place, each with what remains to be tested."""
@@ -56,6 +58,7 @@ Bucket = tuple[Any, ...]
 form: its test, and the numbers and constants."""
 
 _ARGUMENTS = "e, p, F, b, out"
+_GLOBALS = {"FOLD": FOLD, "all_words": all_words, "facts": first_facts, "len": len, "sorted": sorted, "set": set}
 
 
 class _Kind:
@@ -63,7 +66,7 @@ class _Kind:
 
     def __init__(self, tag: str, shared: Mapping[str, Any]) -> None:
         self._tag = tag
-        self._module = Module({**shared, "FOLD": FOLD, "all_words": all_words, "facts": first_facts})
+        self._module = Module({**shared, **_GLOBALS})
         self._forms = _Forms(self._module)
         self._equal: dict[str, dict[Any, Filed]] = defaultdict(lambda: defaultdict(list))
         self._facts: dict[Any, Filed] = defaultdict(list)
@@ -71,11 +74,15 @@ class _Kind:
         self._bounds: dict[tuple[str, str], dict[Any, Filed]] = defaultdict(lambda: defaultdict(list))
         self._rest: Filed = []
         self._fields: dict[str, Field] = {}
+        self._reads_payload = False
         self._reads_facts = False
+        self._may_repeat = False
         self._tables: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
 
     def file(self, number: int, conjuncts: tuple[Conjunct, ...]) -> None:
-        self._reads_facts |= any(field.fact for conjunct in conjuncts for field in conjunct.fields())
+        for field in (field for conjunct in conjuncts for field in conjunct.fields()):
+            self._reads_payload |= field.name.startswith("payload.")
+            self._reads_facts |= bool(field.fact)
         way, rest = choose(conjuncts)
         filed = (number, rest)
         if way is None:
@@ -90,14 +97,14 @@ class _Kind:
                 case "fact":
                     self._facts[value].append(filed)
                 case "words":
+                    self._may_repeat |= len(way.values) > 1
                     self._words[way.name][value].append(filed)
                 case _:
                     self._bounds[way.name, way.how][value].append(filed)
 
     def build(self) -> LookUp:
         lines = [
-            "p = e.payload",
-            f'if p is None or p.type != "{self._tag}": p = NO',
+            *self._payload(),
             f"F = {'facts(e) if e.facts else EMPTY' if self._reads_facts else 'EMPTY'}",
             "out = []",
             *self._look_ups(),
@@ -108,12 +115,20 @@ class _Kind:
         if self._rest:
             table, run = self._table(lambda made: made[None], {None: self._rest})
             lines += [f"b = {table}", *run]
-        name = self._module.define("e", "\n".join([*lines, "return out"]))
+        lines.append(f"return out if len(out) < 2 else sorted({'set(out)' if self._may_repeat else 'out'})")
+        name = self._module.define("e", "\n".join(lines))
         namespace = self._module.build()
         for table, make in self._tables.items():
             namespace[table] = make(namespace)
         built: LookUp = namespace[name]
         return built
+
+    def _payload(self) -> Iterator[str]:
+        if self._reads_payload:
+            yield "p = e.payload"
+            yield f'if p is None or p.type != "{self._tag}": p = NO'
+        else:
+            yield "p = NO"
 
     def _table(self, kind: Callable[[dict[Any, Bucket]], Any], places: Mapping[Any, Filed]) -> tuple[str, list[str]]:
         """The name of a table of buckets, made when the module is, and code that tests all conditions of one, ``b``."""
@@ -147,9 +162,10 @@ class _Kind:
             table, run = self._table(_by_token, places)
             known = self._module.constant(frozenset(form for word in places for form in both_forms(word)))
             yield f"v = {self._fields[name].code}"
-            found = [f"b = {table}.get(w)", *_inside("if b is not None:", run)]
+            found = [f"b = {table}[w]", *run]
             yield from _inside(
-                f"if v and not {known}.isdisjoint(words := {TOKENS.format(v='v')}):", _inside("for w in words:", found)
+                f"if v and not {known}.isdisjoint(words := {TOKENS.format(v='v')}):",
+                _inside(f"for w in {known}.intersection(words):", found),
             )
 
     def _bound_look_ups(self) -> Iterator[str]:
@@ -199,9 +215,8 @@ class _Forms:
         for number, rest in filed:
             constants: dict[str, Any] = {}
             writer = Writer(constants)
-            test = " and ".join(writer.true(conjunct.expr) for conjunct in rest)
-            names = ", ".join(("n", *constants))
-            form = f"for {names} in b:\n    if {test}: out.append(n)" if test else "out.extend(b)"
+            parts = [part for conjunct in rest for part in writer.parts(conjunct.expr)]
+            form = _form(parts, constants)
             found[form].append((number, *constants.values()) if constants else number)
         return {form: tuple(items) for form, items in found.items()}
 
@@ -210,6 +225,15 @@ class _Forms:
         if form not in self._names:
             self._names[form] = self._module.define(_ARGUMENTS, form)
         return self._names[form]
+
+
+def _form(parts: Sequence[str], constants: Collection[str]) -> str:
+    """Tests that come before any that reads a constant are the same for all conditions of a place, and made once."""
+    once = list(takewhile(lambda part: not any(name in part for name in constants), parts))
+    run = ["out.extend(b)"]
+    if constants:
+        run = [f"for {', '.join(('n', *constants))} in b:", f"    if {' and '.join(parts[len(once) :])}: out.append(n)"]
+    return "\n".join(_inside(f"if {' and '.join(once)}:", run) if once else run)
 
 
 def tester(conjuncts: Iterable[Conjunct], shared: Mapping[str, Any]) -> Callable[[Any, Any, Any, Any], bool]:

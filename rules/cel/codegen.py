@@ -7,7 +7,7 @@ a missing field. ``value(e)`` is Python that gives the value, or None for an err
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rules.cel import names, runtime
@@ -37,6 +37,18 @@ class Writer:
 
     def true(self, expr: Expr) -> str:
         return self._condition(expr, True)
+
+    def parts(self, expr: Expr) -> Iterator[str]:
+        """Pieces that are all true exactly when ``expr`` is; each may read names that those before it have bound."""
+        if expr.op == "&&":
+            for arg in expr.args:
+                yield from self.parts(arg)
+        elif expr.op in COMPARISONS and not _is_dynamic(expr):
+            self._count(expr)
+            guards, test = self._compared(expr)
+            yield from (*guards, test)
+        else:
+            yield self.true(expr)
 
     def false(self, expr: Expr) -> str:
         return self._condition(expr, False)
@@ -97,14 +109,15 @@ class Writer:
                 return f"({self.value(expr)} is {wanted})"
 
     def _comparison(self, expr: Expr, wanted: bool) -> str:
-        left, right = expr.args
-        if "dyn" in (left.type, right.type) or "list" in (left.type, right.type):
-            return self._dynamic(expr, wanted)
-        if "money" in (left.type, right.type):
-            return self._money(expr, wanted)
+        return self._dynamic(expr, wanted) if _is_dynamic(expr) else _all(*self._compared(expr), wanted)
+
+    def _compared(self, expr: Expr) -> tuple[list[str], str]:
+        """What must hold for the operands to have values, and the test of them."""
+        if "money" in (expr.args[0].type, expr.args[1].type):
+            return self._money(expr)
         guards: list[str] = []
-        a, b = self._bind(left, guards), self._bind(right, guards)
-        return _all(guards, f"{a} {expr.op} {b}", wanted)
+        a, b = (self._bind(arg, guards) for arg in expr.args)
+        return guards, f"{a} {expr.op} {b}"
 
     def _dynamic(self, expr: Expr, wanted: bool) -> str:
         left, right = (self.value(arg) for arg in expr.args)
@@ -112,18 +125,17 @@ class Writer:
             return f"(rt_equal({left}, {right}) is {wanted is (expr.op == '==')})"
         return f'(rt_compare("{expr.op}", {left}, {right}) is {wanted})'
 
-    def _money(self, expr: Expr, wanted: bool) -> str:
+    def _money(self, expr: Expr) -> tuple[list[str], str]:
         left, right = expr.args
         guards: list[str] = []
-        if left.type == right.type:
-            a, b = self._bind(left, guards), self._bind(right, guards)
-            same = f"{a}.currency == {b}.currency"
-            if expr.op in ("==", "!="):
-                equal = f"({a}.amount == {b}.amount and {same})"
-                return _all(guards, equal, wanted is (expr.op == "=="))
-            return _all([*guards, same], f"{a}.amount {expr.op} {b}.amount", wanted)
-        a, b = (self._amount(arg, guards) for arg in expr.args)
-        return _all(guards, f"{a} {expr.op} {b}", wanted)
+        if left.type != right.type:
+            a, b = (self._amount(arg, guards) for arg in expr.args)
+            return guards, f"{a} {expr.op} {b}"
+        a, b = (self._bind(arg, guards) for arg in expr.args)
+        same = f"{a}.currency == {b}.currency"
+        if expr.op in ("==", "!="):
+            return guards, f"({a}.amount == {b}.amount and {same}) is {expr.op == '=='}"
+        return [*guards, same], f"{a}.amount {expr.op} {b}.amount"
 
     def _amount(self, expr: Expr, guards: list[str]) -> str:
         """A side of a comparison of money with a number, as a Decimal."""
@@ -187,6 +199,11 @@ class Writer:
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise CelError("this expression is too complicated", expr.start, remedy="split it into several rules")
+
+
+def _is_dynamic(expr: Expr) -> bool:
+    """Whether only the values tell how they compare."""
+    return any(arg.type in ("dyn", "list") for arg in expr.args)
 
 
 def _all(guards: list[str], test: str, wanted: bool) -> str:

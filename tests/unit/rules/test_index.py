@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from rules import index as indexing
 from rules.access import access, required_facts
-from rules.fields import EventFields, first_facts, payload_of, scope
+from rules.fields import EventFields, first_facts, main_party, payload_of, scope
 from rules.index import Index
 from rules.language import CheckedCondition, ConditionError, check_condition
 from rules.reading import Reader
 from rules.testing import make_event
 from rules.words import WordSet
-from schemas.event import Event
+from schemas.event import Event, Party
 from schemas.model import Json
 from schemas.rule import Condition
 
@@ -28,7 +28,9 @@ merchants = st.sampled_from(["acme", "market", "kiosk", ""])
 amounts = st.sampled_from([-500, -40, -39, 0, 40])
 bounds = st.sampled_from([-500, -40, -39.5, -39, 0, 40])
 categories = st.sampled_from(["document", "trial", "contract"])
-titles = st.sampled_from(["Invoice for March", "your invoice", "Flight to Oslo", "gym membership ends", ""])
+titles = st.sampled_from(
+    ["Invoice for March", "your invoice", "Flight to Oslo", "gym membership ends", "", "Invoice, INVOICE: gym"]
+)
 
 matches: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
@@ -52,13 +54,18 @@ bank_matches = st.builds(
 )
 bank_wheres = st.sampled_from(
     ["", "amount < 0", "payload.merchant == 'acme' || amount == 40", "size(payload.merchant) > 4 && !payload.reversal",
-     "amount < 0 && payload.merchant in ['kiosk', 'market']", "amount > 0 && title.contains('o')", "-500 >= amount"]
+     "amount < 0 && payload.merchant in ['kiosk', 'market']", "amount > 0 && title.contains('o')", "-500 >= amount",
+     "amount != payload.original", "amount <= payload.original", "payload.original == amount && payload.reversal",
+     "payload.merchant == 'acme' && payload.original < amount && amount < 40"]
 )  # fmt: skip
 mail_wheres = st.sampled_from(
     ["", "has(fact.expiry)", "fact.expiry.category == 'trial'", "fact.expiry.category in ['document', 'trial']",
      "fact.due > observed_at", "!(has(fact.due))", "has(fact.due) || has(fact.expiry)", "fact.due.what == 'return'",
      "payload.bulk == false && has(fact.expiry) && fact.expiry > observed_at"]
 )  # fmt: skip
+originals = st.builds(
+    lambda amount, currency: {"amount": f"{amount}.00", "currency": currency}, amounts, st.sampled_from(["EUR", "USD"])
+)
 conditions = st.builds(
     lambda match, where: Condition(kind=("bank.posted",), match=match, where=where), bank_matches, bank_wheres
 ) | st.builds(
@@ -72,7 +79,9 @@ shorts: st.SearchStrategy[dict[str, Json]] = st.fixed_dictionaries(
     {"kind": st.just("bank.posted"), "account": st.sampled_from("abc"), "title": titles},
     optional={
         "amount": amounts.map(lambda a: f"{a}.00 EUR"),
-        "payload": st.fixed_dictionaries({"merchant": merchants, "reversal": st.booleans()}),
+        "payload": st.fixed_dictionaries(
+            {"merchant": merchants, "reversal": st.booleans()}, optional={"original": originals}
+        ),
     },
 ) | st.fixed_dictionaries(
     {"kind": st.just("mail.received"), "account": st.sampled_from("abc"), "title": titles},
@@ -125,6 +134,25 @@ def test_an_amount_meets_exactly_the_bounds_that_it_satisfies(name: str) -> None
         assert index.match(event) == one_by_one(checked, event), amount
 
 
+@pytest.mark.parametrize(
+    ("kind", "roles", "wanted"),
+    [
+        ("mail.received", ["from", "to"], "from"),
+        ("mail.received", ["cc", "to", "from"], "from"),
+        ("mail.received", ["cc", "to"], "to"),
+        ("mail.sent", ["from", "cc", "to"], "to"),
+        ("mail.sent", ["from"], "from"),
+        ("calendar.scheduled", ["attendee", "organizer"], "organizer"),
+        ("bank.posted", ["payer", "payee"], "payer"),
+        ("bank.posted", [], None),
+    ],
+)
+def test_whom_an_event_is_with(kind: str, roles: list[Any], wanted: str | None) -> None:
+    parties = tuple(Party(role=role, name=role) for role in roles)
+    event = make_event({"kind": kind}, 0, ZONE).model_copy(update={"parties": parties})
+    assert main_party(event).name == wanted
+
+
 class _Money(msgspec.Struct):
     amount: Any
     currency: str
@@ -133,6 +161,7 @@ class _Money(msgspec.Struct):
 class _Bank(msgspec.Struct, tag_field="type", tag="bank"):
     merchant: str = ""
     reversal: bool = False
+    original: _Money | None = None
     type = "bank"
 
 
@@ -166,10 +195,14 @@ def _twin(event: Event) -> _Twin:
         event.kind,
         event.account,
         event.title,
-        _Money(event.amount.amount, event.amount.currency) if event.amount else None,
-        _Bank(payload.merchant, payload.reversal) if payload else None,
+        _money(event.amount),
+        _Bank(payload.merchant, payload.reversal, _money(payload.original)) if payload else None,
         event.observed_at,
     )
+
+
+def _money(value: Any) -> _Money | None:
+    return _Money(value.amount, value.currency) if value else None
 
 
 def test_a_thousand_rules_on_other_merchants_are_not_looked_at() -> None:
