@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.rule_specs import ZONE, Spec
+from benchmarks.rule_specs import BANK, CALENDAR, MAIL, SHARES, ZONE, Spec
 from rules.index import Index
 from rules.language import check_condition
 from rules.words import FOLD
@@ -26,106 +26,122 @@ def ours(specs: Sequence[Spec]) -> Matcher:
 
 
 def look_up(specs: Sequence[Spec]) -> Matcher:
-    """The floor: a dict look-up finds the rules on the merchant of an event and tests nothing. No matcher."""
+    """The floor: a dict look-up finds the rules on an event's kind and on whom it is with, and tests nothing. No
+    matcher."""
+    banks, mails, meetings = (_numbers_by_who(specs, kind).get for kind in (BANK, MAIL, CALENDAR))
+
+    def find(event: Any) -> list[int]:
+        if event.kind == BANK:
+            return banks(event.payload.merchant) or []
+        if event.kind == MAIL:
+            return mails(event.parties[0].domain) or []
+        return meetings(event.payload.organizer) or []
+
+    return lambda batch: [find(event) for event in batch]
+
+
+def _numbers_by_who(specs: Sequence[Spec], kind: str) -> dict[str, list[int]]:
     table: dict[str, list[int]] = {}
     for number, spec in enumerate(specs):
-        table.setdefault(spec.merchant, []).append(number)
-    found = table.get
-    return lambda batch: [found(event.payload.merchant) or [] for event in batch]
+        if spec.kind == kind and spec.who:
+            table.setdefault(spec.who, []).append(number)
+    return table
 
 
 def all_look_ups(specs: Sequence[Spec]) -> Matcher:
-    """The look-ups that a right answer takes, on our events, and nothing else: the kind, the merchant, each word of the
-    title, the farthest bound. No rule that was found is tested. No matcher."""
-    kinds: dict[str, bool] = {"bank.posted": True}
-    merchants: dict[str, list[int]] = {}
-    words: dict[bytes, int] = {}
-    for number, spec in enumerate(specs):
-        if spec.word:
-            words[spec.word.encode()] = number
-        else:
-            merchants.setdefault(spec.merchant, []).append(number)
-    farthest = Decimal(max((spec.below for spec in specs if not spec.merchant and not spec.word), default=0))
+    """The look-ups that a right answer takes, on our events, and nothing else: the kind and whom it is with, of a mail
+    each word of its title, of a row of the bank the farthest bound. No rule that was found is tested. No matcher."""
+    banks, mails, meetings = (_numbers_by_who(specs, kind).get for kind in (BANK, MAIL, CALENDAR))
+    words = {spec.word.encode() for spec in specs if spec.word}
+    farthest = -Decimal(min((spec.above for spec in specs if not spec.who and not spec.word), default=0))
 
     def find(event: Any) -> list[int]:
-        if event.kind not in kinds:
-            return []
-        found = merchants.get(event.payload.merchant) or []
-        if not words.keys().isdisjoint(event.title.encode().translate(FOLD).split()):
-            return [*found, 0]
-        return [*found, 0] if event.amount.amount < farthest else found
+        if event.kind == BANK:
+            found = banks(event.payload.merchant) or []
+            return [*found, 0] if event.amount.amount < farthest else found
+        if event.kind == MAIL:
+            found = mails(event.parties[0].domain) or []
+            return found if words.isdisjoint(event.title.encode().translate(FOLD).split()) else [*found, 0]
+        return meetings(event.payload.organizer) or []
 
     return lambda batch: [find(event) for event in batch]
 
 
 def by_hand(specs: Sequence[Spec]) -> Matcher:
     """Tables and bisection written for these very rules, on flat dicts: the least that a right answer takes."""
-    merchants: dict[str, list[tuple[int, int]]] = {}
+    by_who: dict[tuple[str, str], list[tuple[int, int]]] = {}
     words: dict[str, int] = {}
-    bounds = sorted((spec.below, number) for number, spec in enumerate(specs) if not spec.merchant and not spec.word)
+    bounds = sorted((spec.above, number) for number, spec in enumerate(specs) if not spec.who and not spec.word)
     for number, spec in enumerate(specs):
-        if spec.merchant:
-            merchants.setdefault(spec.merchant, []).append((spec.below, number))
+        if spec.who:
+            by_who.setdefault((spec.kind, spec.who), []).append((spec.above, number))
         elif spec.word:
             words[spec.word] = number
-    limits = [below for below, _ in bounds]
+    limits = [above for above, _ in bounds]
 
     def match(event: Mapping[str, Any]) -> list[int]:
-        if event["kind"] != "bank.posted":
-            return []
-        amount = event["amount"]
-        found = [number for below, number in merchants.get(event["merchant"], ()) if amount < below]
-        found += [words[word] for word in event["words"] if word in words]
-        found += [number for _, number in bounds[bisect_right(limits, amount) :]]
+        kind, amount = event["kind"], event["number"]
+        found = [number for above, number in by_who.get((kind, event["who"]), ()) if amount > above]
+        if kind == MAIL:
+            found += [words[word] for word in event["words"] if word in words]
+        elif kind == BANK:
+            found += [number for _, number in bounds[: bisect_left(limits, amount)]]
         return sorted(found)
 
     return lambda batch: [match(event) for event in batch]
 
 
 def lambdas(specs: Sequence[Spec]) -> Matcher:
-    tests = [eval(f"lambda kind, merchant, amount, words: {spec.text('and')}") for spec in specs]
+    tests = [eval(f"lambda kind, who, number, words: {spec.text('and')}") for spec in specs]
     return lambda batch: [[n for n, test in enumerate(tests) if test(**event)] for event in batch]
 
 
 def one_function(specs: Sequence[Spec]) -> Matcher:
-    """One generated function for all rules of the kind, which is tested once."""
-    lines = [f"    if {spec.text('and').partition(' and ')[2]}: add({n})" for n, spec in enumerate(specs)]
-    source = "def match(kind, merchant, amount, words):\n  found = []\n  add = found.append\n"
+    """One generated function for all rules of a kind."""
+    tests = {kind: _function([(n, s) for n, s in enumerate(specs) if s.kind == kind]) for kind in SHARES}
+    return lambda batch: [tests[event["kind"]](**event) for event in batch]
+
+
+def _function(specs: Sequence[tuple[int, Spec]]) -> Callable[..., list[int]]:
+    lines = [f"  if {spec.rest('and')}: add({number})" for number, spec in specs]
+    source = "def match(kind, who, number, words):\n  found = []\n  add = found.append\n"
     namespace: dict[str, Any] = {}
-    exec(source + "  if kind == 'bank.posted':\n" + "\n".join(lines) + "\n  return found", namespace)
-    return lambda batch: [namespace["match"](**event) for event in batch]
+    exec(source + "\n".join(lines) + "\n  return found", namespace)
+    made: Callable[..., list[int]] = namespace["match"]
+    return made
 
 
 def polars_join(specs: Sequence[Spec]) -> Matcher:
-    """Rules as tables, a batch of events as a table, joined on merchant, on words, and on amounts below a bound."""
+    """Rules as tables, a batch of events as a table, joined on whom it is with, on words, on bounds."""
     import polars as pl
 
     numbered = list(enumerate(specs))
-    by_merchant = pl.DataFrame(
-        [(n, s.merchant, float(s.below)) for n, s in numbered if s.merchant],
-        schema={"rule": pl.Int64, "merchant": pl.String, "below": pl.Float64},
+    by_who = pl.DataFrame(
+        [(n, s.kind, s.who, float(s.above)) for n, s in numbered if s.who],
+        schema={"rule": pl.Int64, "kind": pl.String, "who": pl.String, "above": pl.Float64},
         orient="row",
     )
     by_word = pl.DataFrame(
-        [(n, s.word) for n, s in numbered if s.word], schema={"rule": pl.Int64, "words": pl.String}, orient="row"
-    )
-    by_bound = pl.DataFrame(
-        [(n, float(s.below)) for n, s in numbered if not s.word and not s.merchant],
-        schema={"rule": pl.Int64, "below": pl.Float64},
+        [(n, s.kind, s.word) for n, s in numbered if s.word],
+        schema={"rule": pl.Int64, "kind": pl.String, "words": pl.String},
         orient="row",
     )
-    lowest = by_bound["below"].max()
+    by_bound = pl.DataFrame(
+        [(n, s.kind, float(s.above)) for n, s in numbered if not s.word and not s.who],
+        schema={"rule": pl.Int64, "kind": pl.String, "above": pl.Float64},
+        orient="row",
+    )
+    lowest = by_bound["above"].min()
 
     def match(batch: Sequence[Any]) -> list[list[int]]:
         events = pl.DataFrame(
-            {name: [event[name] for event in batch] for name in ("kind", "merchant", "amount", "words")}
+            {name: [event[name] for event in batch] for name in ("kind", "who", "number", "words")}
         ).with_row_index("event")
-        events = events.filter(pl.col("kind") == "bank.posted")
         pairs = [
-            events.join(by_merchant, on="merchant").filter(pl.col("amount") < pl.col("below")),
-            events.explode("words").join(by_word, on="words"),
-            events.filter(pl.col("amount") < lowest).join(by_bound, how="cross").filter(
-                pl.col("amount") < pl.col("below")
+            events.join(by_who, on=("kind", "who")).filter(pl.col("number") > pl.col("above")),
+            events.filter(pl.col("kind") == MAIL).explode("words").join(by_word, on=("kind", "words")),
+            events.filter((pl.col("kind") == BANK) & (pl.col("number") > lowest)).join(by_bound, on="kind").filter(
+                pl.col("number") > pl.col("above")
             ),
         ]  # fmt: skip
         found: list[list[int]] = [[] for _ in batch]
@@ -173,13 +189,13 @@ def zen(specs: Sequence[Spec]) -> Matcher:
     """Its quickest form: one decision table that collects all rows that hold."""
     import zen
 
-    fields = ("kind", "merchant", "amount", "words")
+    fields = ("kind", "who", "number", "words")
     rows = [
         {
             "_id": str(number),
-            "kind": "'bank.posted'",
-            "merchant": f"'{spec.merchant}'" if spec.merchant else "",
-            "amount": f"< {spec.below}" if not spec.word else "",
+            "kind": f"'{spec.kind}'",
+            "who": f"'{spec.who}'" if spec.who else "",
+            "number": f"> {spec.above}" if not spec.word else "",
             "words": f"some($, # == '{spec.word}')" if spec.word else "",
             "rule": str(number),
         }
@@ -220,13 +236,13 @@ def durable(specs: Sequence[Spec]) -> Matcher:
     name = f"rules-{next(_rulesets)}"
     with ruleset(name):
         for number, spec in enumerate(specs):
-            test = m.kind == "bank.posted"
-            if spec.merchant:
-                test = test & (m.merchant == spec.merchant) & (m.amount < spec.below)
-            elif spec.word:
+            test = m.kind == spec.kind
+            if spec.word:
                 test = test & m.words.anyItem(item == spec.word)
+            elif spec.who:
+                test = test & (m.who == spec.who) & (m.number > spec.above)
             else:
-                test = test & (m.amount < spec.below)
+                test = test & (m.number > spec.above)
             when_all(test)(adding(number))
 
     def match(event: Mapping[str, Any]) -> list[int]:
