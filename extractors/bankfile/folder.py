@@ -58,6 +58,8 @@ def _is_wanted(name: str) -> bool:
 def printable(name: str) -> str:
     """A file name that fits into JSON and a terminal."""
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text[:255]
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)[:255]
 
 
