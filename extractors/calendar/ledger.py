@@ -80,6 +80,32 @@ class Changes:
     deletes: list[Delete] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the changes, and what is known once they were told."""
+
+    upserts: Sequence[Upsert]
+    deletes: Sequence[Delete]
+    ledger: Ledger
+
+
+def in_parts(changes: Changes, before: Ledger, size: int) -> Iterator[Part]:
+    """``size`` changes each. Of what a poll told before it was killed, the next one has to know: it may be gone by
+    then."""
+    places = {native_id(*key[:2], key[2] or None): (source, key, item) for source, key, item in changes.ledger.items()}
+    homes = {key: source for source, key, _ in before.items()}
+    ledger = Ledger({source: dict(items) for source, items in before.known.items()})
+    everything: list[Upsert | Delete] = [*changes.upserts, *changes.deletes]
+    for at in range(0, len(everything), size):
+        part = everything[at : at + size]
+        for change in part:
+            source, key, item = places[change.native_id]
+            ledger.known.get(homes.get(key, source), {}).pop(key, None)
+            ledger.put(source, key, item)
+        upserts = [change for change in part if isinstance(change, Upsert)]
+        yield Part(upserts, [change for change in part if isinstance(change, Delete)], ledger)
+
+
 def starts_at(when: str, owner: ZoneInfo) -> datetime:
     if len(when) == 8:
         return start_of_day(datetime.strptime(when, _DATE).date(), owner)  # noqa: DTZ007 - a date has no zone

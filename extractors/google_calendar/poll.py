@@ -10,14 +10,13 @@ Every page carries a cursor with what was told so far and the old token; the new
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 from extractors.calendar.horizon import label, months
-from extractors.calendar.ledger import Changes, Ledger
-from extractors.calendar.occurrence import native_id
+from extractors.calendar.ledger import in_parts
 from extractors.calendar.told import untold
-from extractors.connector import Context, Delete, Page, Rejected, Upsert
+from extractors.connector import Context, Page, Rejected
 from extractors.google_calendar.config import GoogleCalendarConfig
 from extractors.google_calendar.look import Seen, Whose, look, touches_series
 from extractors.google_calendar.memory import Memory, State, event_of
@@ -138,18 +137,11 @@ class Poll:
 
     def _told(self, state: State, seen: Seen, *, reset: bool) -> Iterator[Page]:
         """What changed, as pages; each with what is known after it."""
-        places = {
-            native_id(kind, uid, recurrence or None): (source, (kind, uid, recurrence), item)
-            for source, (kind, uid, recurrence), item in seen.changes.ledger.items()
-        }
         state.uids = dict(seen.uids)
-        state.ledger = Ledger({source: dict(items) for source, items in state.ledger.known.items()})
-        for part in _parts(seen.changes, self._items):
-            for change in part:
-                state.ledger.put(*places[change.native_id])
-            upserts = [change for change in part if isinstance(change, Upsert)]
-            deletes = [change for change in part if isinstance(change, Delete)]
-            yield replace(self._page(complete=False), upserts=upserts, deletes=deletes, reset=reset)
+        for part in in_parts(seen.changes, state.ledger, self._items):
+            state.ledger = part.ledger
+            page = self._page(complete=False)
+            yield replace(page, upserts=part.upserts, deletes=part.deletes, reset=reset)
 
     def _page(self, *, complete: bool) -> Page:
         rejected, self._memory.told = untold(self._rejected, self._memory.told)
@@ -162,9 +154,3 @@ class Poll:
     def _warned(self) -> list[str]:
         given, self._warnings = list(dict.fromkeys(self._warnings))[:WARNINGS_CAP], []
         return given
-
-
-def _parts(changes: Changes, size: int) -> Iterator[Sequence[Upsert | Delete]]:
-    everything: list[Upsert | Delete] = [*changes.upserts, *changes.deletes]
-    for at in range(0, len(everything), size):
-        yield everything[at : at + size]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from pydantic import BaseModel
 
 from extractors.calendar.horizon import label, months
+from extractors.calendar.ledger import in_parts
 from extractors.connector import Context, Login, Page
 from extractors.graph import Graph, discovered
 from extractors.graph_calendar.calendars import watched_calendars
@@ -27,7 +28,7 @@ _KEPT = timedelta(hours=12)
 
 
 class GraphCalendar:
-    """Stateless. A poll is one page or several; the cursor comes with the last."""
+    """Stateless. A poll is one page or several, each with a cursor."""
 
     name = "graph_calendar"
     config: type[BaseModel] = GraphCalendarConfig
@@ -52,7 +53,7 @@ class GraphCalendar:
             return
         shown = await views(graph, calendars, window)
         seen = Reader(settings, context, window, owners).read(calendars, shown, memory, found)
-        for page in _pages(seen, self._page_items, context):
+        for page in _pages(seen, memory, self._page_items, context.now):
             yield replace(page, spoke=found.spoke, reset=found.is_reset)
 
     def _quiet(self, memory: Memory, links: dict[str, str], context: Context) -> Page:
@@ -80,11 +81,12 @@ def _graph(settings: GraphCalendarConfig, context: Context) -> Graph:
     return Graph(context.access, settings.base_url, context.now, wants="Calendars.Read")
 
 
-def _pages(seen: Seen, size: int, context: Context) -> Iterator[Page]:
-    upserts, deletes = seen.changes.upserts, seen.changes.deletes
-    pages = [Page(upserts=upserts[at : at + size]) for at in range(0, len(upserts), size)]
-    pages += [Page(deletes=deletes[at : at + size]) for at in range(0, len(deletes), size)]
-    pages = pages or [Page()]
+def _pages(seen: Seen, memory: Memory, size: int, now: datetime) -> Iterator[Page]:
+    """Until the last, a page's cursor makes the next poll ask for the same news again."""
+    pages = [
+        Page(part.upserts, part.deletes, next_cursor=replace(memory, ledger=part.ledger).to_json(now))
+        for part in in_parts(seen.changes, memory.ledger, size)
+    ] or [Page()]
     pages[0] = replace(pages[0], rejected=seen.rejected, warnings=seen.warnings)
-    pages[-1] = replace(pages[-1], next_cursor=seen.memory.to_json(context.now), complete=True)
+    pages[-1] = replace(pages[-1], next_cursor=seen.memory.to_json(now), complete=True)
     yield from pages

@@ -10,9 +10,10 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from extractors.calendar.horizon import label, months
+from extractors.calendar.ledger import in_parts
 from extractors.calendar.series import Window
 from extractors.connector import Context, Page, Preview, PreviewOptions
-from extractors.fetch import Fetcher
+from extractors.fetch import Fetcher, Stamp
 from extractors.ics import preview
 from extractors.ics.config import IcsConfig
 from extractors.ics.look import Seen, digest, look
@@ -28,7 +29,7 @@ PAGE_ITEMS = 200
 
 
 class Ics:
-    """Stateless. A poll is one page or several; the cursor comes with the last."""
+    """Stateless. A poll is one page or several, each with a cursor."""
 
     name = "ics"
     config: type[BaseModel] = IcsConfig
@@ -49,7 +50,7 @@ class Ics:
         if settings.url and seen.faults:
             raise TransientError(seen.faults[0], remedy="open the address in a browser to see what it gives")
         spoke = memory.digest != digest(files)
-        for page in _pages(seen, self._page_items):
+        for page in _pages(seen, memory, self._page_items):
             yield replace(page, spoke=spoke)
 
     async def _files(
@@ -82,11 +83,13 @@ def _is_old(files: Sequence[File], memory: Memory, window: Window) -> bool:
     return _is_settled(memory, window) and memory.digest == digest(files)
 
 
-def _pages(seen: Seen, size: int) -> Iterator[Page]:
-    upserts, deletes = seen.changes.upserts, seen.changes.deletes
-    pages = [Page(upserts=upserts[at : at + size]) for at in range(0, len(upserts), size)]
-    pages += [Page(deletes=deletes[at : at + size]) for at in range(0, len(deletes), size)]
-    pages = pages or [Page()]
+def _pages(seen: Seen, memory: Memory, size: int) -> Iterator[Page]:
+    """Until the last, a page's cursor makes the next poll look at everything again."""
+    begun = replace(memory, digest="", stamp=Stamp())
+    pages = [
+        Page(part.upserts, part.deletes, next_cursor=replace(begun, ledger=part.ledger).to_json())
+        for part in in_parts(seen.changes, memory.ledger, size)
+    ] or [Page()]
     pages[0] = replace(pages[0], rejected=seen.rejected, warnings=seen.warnings)
     pages[-1] = replace(pages[-1], next_cursor=seen.memory.to_json(), complete=True)
     yield from pages

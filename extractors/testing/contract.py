@@ -207,6 +207,16 @@ class ConnectorContract:
             assert self.records(killed, resumed) == self.records(whole), f"killed after page {pages}"
             assert resumed.cursor == whole.cursor, f"killed after page {pages}"
 
+    def test_what_a_killed_poll_told_is_withdrawn_where_it_is_gone_by_the_next(self, tmp_path: Path) -> None:
+        source = self.filled(tmp_path)
+        killed = self.kill(source, 1)
+        source.remove()
+        resumed = self.again(source, killed)
+        assert resumed.error is None
+        there = {upsert.native_id for upsert in self.first(source).upserts}
+        lost = {upsert.native_id for upsert in killed.upserts} - there
+        assert lost <= {gone.native_id for gone in resumed.deletes}
+
     def kill(self, source: ScriptedSource, pages: int) -> Poll:
         return self.poll(source, None, kill_after=pages)
 

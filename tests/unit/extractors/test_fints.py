@@ -157,6 +157,16 @@ class TestFinTSConnector(ConnectorContract):
         assert len(third.deletes) == 1
         assert self.again(source, third, days=3).deletes == []
 
+    def test_what_a_killed_poll_told_is_withdrawn_where_it_is_gone_by_the_next(self, tmp_path: Path) -> None:
+        """Here too the second time."""
+        source = self.filled(tmp_path)
+        killed = self.kill(source, 1)
+        source.remove()
+        believed = self.again(source, self.again(source, killed), days=2)
+        there = {upsert.native_id for upsert in self.first(source).upserts}
+        lost = {upsert.native_id for upsert in killed.upserts} - there
+        assert lost == {gone.native_id for gone in believed.deletes} != set()
+
 
 @pytest.mark.parametrize("when", ["login", "accounts", "statements"])
 def test_a_tan_is_never_waited_for_and_never_taken_for_no_activity(at: Bank, when: str) -> None:
