@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from actions.plain import clean
-from forewatch.cli.console import local
 from forewatch.client import Client
+from forewatch.instants import local
 from forewatch.settings import Settings
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, ForewatchError, Unreachable

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from forewatch.cli.console import local, say, show_json, show_table
+from forewatch.cli.console import say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, tell_service, with_log
+from forewatch.instants import local
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, NotFound, Unreachable
 from schemas.suggest import did_you_mean

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from enum import IntEnum
 from typing import Any, NoReturn
-from zoneinfo import ZoneInfo
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from schemas import errors
-from schemas.clock import to_the_minute
 
 
 class Exit(IntEnum):
@@ -104,14 +101,6 @@ def _row_by_row(columns: Sequence[str], lines: list[list[str]]) -> Table:
         for name, cell in zip(columns, line, strict=True):
             table.add_row(escape(name), escape(cell))
     return table
-
-
-def local(instant: datetime | str | None, zone: ZoneInfo, *, empty: str = "") -> str:
-    """To the minute, by the owner's clock: tables are for people, JSON keeps the instant."""
-    if not instant:
-        return empty
-    when = datetime.fromisoformat(instant) if isinstance(instant, str) else instant
-    return to_the_minute(when, zone)
 
 
 def fail(error: errors.ForewatchError) -> NoReturn:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import local, out, say, show_json, show_table
+from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, settings, with_log
+from forewatch.instants import local
 from schemas.clock import SystemClock, start_of_day, zone
 from schemas.errors import ConfigError
 

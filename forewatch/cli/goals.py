@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import local, out, say, show_json, show_table
+from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
 from forewatch.cli.proposals import find_card
+from forewatch.instants import local
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import Exit, local, out, say, show_json, show_table
+from forewatch.cli.console import Exit, out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings
+from forewatch.instants import local
 from schemas.clock import SystemClock
 from schemas.errors import ConfigError, Refused, Unreachable
 from schemas.suggest import did_you_mean

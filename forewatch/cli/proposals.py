@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from forewatch.cli.console import local, out, say, show_json, show_table
+from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
+from forewatch.instants import local
 from schemas.clock import SystemClock, at_local, occurs
 from schemas.errors import ConfigError
 

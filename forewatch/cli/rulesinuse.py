@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from forewatch.cli.console import local, out, say, show_json, show_table
+from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, rules_in_use, settings, with_log
+from forewatch.instants import local
 from schemas.errors import ConfigError, NotFound, Unreachable
 from schemas.suggest import did_you_mean
 

@@ -9,9 +9,10 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from forewatch.cli.console import Exit, local, say, show_json, show_table
+from forewatch.cli.console import Exit, say, show_json, show_table
 from forewatch.cli.leaving import leaving_at_once
 from forewatch.cli.place import AsJson, client, settings
+from forewatch.instants import local
 from forewatch.log import configure
 
 

@@ -171,3 +171,8 @@ def test_what_could_not_be_read_lately_is_told_with_its_accounts_and_where_to_lo
     assert check.state == "warn"
     assert check.detail == f"4 in 30 days (bank 3, mail 1); the newest at {at}: no date in[31m line 7"
     assert "FROM dead_letters ORDER BY refused_at DESC" in check.remedy
+
+
+def test_the_checks_need_nothing_of_the_command_line() -> None:
+    code = "import sys, forewatch.doctor; print(*(name for name in sys.modules if name.startswith('forewatch.cli.')))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
