@@ -70,6 +70,7 @@ class _Api:
     async def status(self, request: Request) -> Response:
         service = self._service
         books = list(service.act.books())
+        stops = [book.experience.stopped for book in books]
         await service.cursors.refresh()
         return JSONResponse(
             {
@@ -80,7 +81,7 @@ class _Api:
                 "rules": service.reloader.count,
                 "rules_problem": service.reloader.problem,
                 "proposals_open": sum(1 for book in books for _ in book.open()),
-                "stopped": "; ".join(book.experience.stopped for book in books if book.experience.stopped),
+                "stopped": "; ".join(stop.says(service.settings.zone) for stop in stops if stop),
                 "runs_active": sum(1 for book in books for _ in book.active()),
                 "canary": _canary(service.watchdog.flight),
                 "next_due": service.ticker.next_due().isoformat(),
@@ -132,7 +133,7 @@ class _Api:
         else:
             search = await asyncio.to_thread(searched.search, query)
         found = ranked(book.memory, query, None, lambda _: search) if query else list(book.memory)
-        return JSONResponse(documents(book, found))
+        return JSONResponse(documents(book, found, self._service.settings.zone))
 
     async def tell_memory(self, request: Request) -> Response:
         """A word to the memory itself; what is forgotten is out of the index when this answers."""

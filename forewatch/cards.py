@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from actions.proposal.book import Book
 from actions.proposal.render import ProposalView, ReasonView, StepView, proposal
 from actions.proposal.state import ACTIVE, OPEN, ProposalState
-from actions.run.breaker import told
+from actions.run import breaker
 from actions.setup import Setup
 from schemas.account import AccountState, CursorState
 from schemas.journal import JournalEntry
@@ -73,7 +73,7 @@ def card(
 
 def waiting(books: Iterable[Book], zone: ZoneInfo) -> dict[str, str]:
     """By proposal: the destination that does not answer, and that its run waits for."""
-    return told((state for book in books for state in book.proposals.values() if state.phase in ACTIVE), zone)
+    return breaker.told((state for book in books for state in book.proposals.values() if state.phase in ACTIVE), zone)
 
 
 def surfaced(reason: str) -> str:
@@ -183,8 +183,8 @@ def run_row(state: ProposalState) -> dict[str, Any] | None:
     }
 
 
-def entry_line(entry: JournalEntry) -> str:
-    """What an entry of the journal says, in a few words."""
+def entry_line(entry: JournalEntry, zone: ZoneInfo) -> str:
+    """What an entry of the journal says, in a few words and by the owner's clock."""
     body = entry.body
     parts = [
         str(body[name]) for name in ("outcome", "code", "message", "reason", "says", "why", "surface") if body.get(name)
@@ -192,4 +192,6 @@ def entry_line(entry: JournalEntry) -> str:
     receipt = body.get("receipt")
     if isinstance(receipt, dict) and receipt.get("what"):
         parts.append(f"seen: {receipt['what']}")
+    if pause := breaker.says(entry, zone):
+        parts.append(pause)
     return "; ".join(dict.fromkeys(parts))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -17,6 +18,7 @@ from actions.memory.remembering import STREAM, Memories
 from actions.plain import clean
 from actions.proposal.book import Book
 from actions.setup import Setup
+from forewatch.instants import local
 from forewatch.settings import Settings
 from forewatch.storage.memory import MemoryIndex
 from schemas.clock import Clock
@@ -129,17 +131,18 @@ async def keep_index(settings: Settings, books: Callable[[], Iterable[Book]], me
         await asyncio.sleep(FOLLOW_EVERY_S)
 
 
-def documents(book: Book, memories: Iterable[Memory]) -> list[dict[str, Any]]:
-    """JSON-able, each with what it rests on."""
-    return [{**memory.model_dump(mode="json"), "says": for_person(memory), "because": _because(book, memory)}
+def documents(book: Book, memories: Iterable[Memory], zone: ZoneInfo) -> list[dict[str, Any]]:
+    """JSON-able, each with what it rests on, in words for the person, by whose clock ``zone`` is."""
+    return [{**memory.model_dump(mode="json"), "says": for_person(memory), "because": _because(book, memory, zone)}
             for memory in memories]  # fmt: skip
 
 
-def lines(document: Mapping[str, Any]) -> Iterator[str]:
+def lines(document: Mapping[str, Any], zone: ZoneInfo) -> Iterator[str]:
     """One memory for a person to read."""
+    first, last = (local(document[name], zone) for name in ("first", "last"))
     yield document["says"]
     yield f"  {document['kind']}, {document['standing']}, by {'you' if document['by'] == 'person' else 'forewatch'}"
-    yield f"  {document['support']} times, first on {document['first'][:10]}, last on {document['last'][:10]}"
+    yield f"  {document['support']} times, first on {first}, last on {last}"
     yield from (f"  because: {line}" for line in document["because"])
     yield f"  you can: {', '.join(verbs(document))}"
     yield f"  id {document['id']}"
@@ -151,12 +154,12 @@ def verbs(document: Mapping[str, Any]) -> Sequence[str]:
     return (*["keep"] * can_keep, *["correct"] * (document["code"] in ("default", "note")), "forget")
 
 
-def _because(book: Book, memory: Memory) -> list[str]:
-    return [_act(book, basis) for basis in memory.basis]
+def _because(book: Book, memory: Memory, zone: ZoneInfo) -> list[str]:
+    return [_act(book, basis, zone) for basis in memory.basis]
 
 
-def _act(book: Book, basis: Basis) -> str:
-    at = f"{basis.at:%Y-%m-%d %H:%M} UTC"
+def _act(book: Book, basis: Basis, zone: ZoneInfo) -> str:
+    at = local(basis.at, zone)
     if basis.stream == STREAM:
         return f"{at}  you told it so"
     state = book.proposals.get(basis.stream)

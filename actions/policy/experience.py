@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from actions.journal import STANDING
 from actions.policy import track
@@ -20,6 +21,7 @@ from actions.policy.track import Track
 from actions.run import breaker
 from actions.run.breaker import Breaker
 from actions.tools.tool import SELF_EFFECTS, UNGRANTED
+from schemas.clock import to_the_minute
 from schemas.journal import JournalEntry
 from schemas.model import Json
 from schemas.plan import Step
@@ -42,10 +44,21 @@ class Known:
     times: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Who stopped everything, and when."""
+
+    by: str
+    at: datetime
+
+    def says(self, zone: ZoneInfo) -> str:
+        return f"{self.by} at {to_the_minute(self.at, zone)}"
+
+
 @dataclass(slots=True)
 class Experience:
-    stopped: str = ""
-    """Who stopped everything; empty while acting goes on."""
+    stopped: Stop | None = None
+    """Of everything; None while acting goes on."""
     known: dict[tuple[str, str], Known] = field(default_factory=dict)
     """By nominal type and canonical destination."""
     names: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -87,14 +100,14 @@ class Experience:
         body = entry.body
         match entry.type:
             case "acting.stopped":
-                self.stopped = f"{entry.actor.removeprefix('person:')} at {entry.at:%Y-%m-%d %H:%M} UTC"
+                self.stopped = Stop(entry.actor.removeprefix("person:"), entry.at)
             case "breaker.opened":
                 known = self.breakers.setdefault(str(body["place"]), Breaker())
                 known.pause(datetime.fromisoformat(str(body["until"])))
             case "breaker.closed":
                 self.breakers.pop(str(body["place"]), None)
             case "acting.resumed":
-                self.stopped = ""
+                self.stopped = None
             case "permission.allowed":
                 made = Permission.model_validate(body["permission"])
                 self.permissions[made.id] = Standing(made)

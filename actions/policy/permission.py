@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
 from actions.nominal import display
 from actions.policy.acts import Act, Acts
+from schemas.clock import local_day
 from schemas.model import Instant, Model
 from schemas.money import Money
 
@@ -41,12 +43,12 @@ class Permission(Model):
     channel: str = ""
     made_at: Instant
 
-    def says(self) -> str:
-        """In plain words, for the person and in reasons."""
+    def says(self, zone: ZoneInfo) -> str:
+        """In plain words, for the person, by whose clock ``zone`` is."""
         sums = [f"up to {_money(self.cap)} each"] * bool(self.cap)
         sums += [f"{_money(self.cap_period)} a {self.period}"] * bool(self.cap_period)
         much = ", ".join([*sums, f"{self.times} time{'s' * (self.times > 1)} a {self.period}"])
-        return f"{self.tool} to {display(self.type, self.to)}, {much}, until {self.expires_at:%Y-%m-%d}"
+        return f"{self.tool} to {display(self.type, self.to)}, {much}, until {local_day(self.expires_at, zone)}"
 
 
 @dataclass(slots=True)

@@ -38,11 +38,13 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The person must confirm; ``reasons`` and ``diff`` say why."""
+    """The person must confirm; ``reasons`` and ``diff`` say why, and ``expired_at`` when what they had approved was
+    good no longer."""
 
     binding: str
     reasons: tuple[str, ...]
     diff: list[dict[str, str]]
+    expired_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,13 @@ class Denied:
 class Halted:
     """Everything is stopped: nothing is begun until the person says that it may go on."""
 
-    by: str
-
 
 Permit = Granted | Fill | Ask | Denied | Halted
 
 
 def permit(state: ProposalState, step: Step, args: dict[str, Value], now: datetime, setup: Setup) -> Permit:
     if state.experience.stopped:
-        return Halted(state.experience.stopped)
+        return Halted()
     plan, manifest = state.plan, setup.tools.manifest(step.tool)
     if plan is None or manifest is None:
         return Denied(setup.policy.judge(None, args).reasons)
@@ -189,17 +189,17 @@ def _ask(
 ) -> Ask:
     before = [held.grant for held in state.grants.values() if held.grant.step == step.uid]
     diff = grant.differences(before[-1].args, args) if before else []
-    return Ask(bound_to, (*verdict.reasons, *_lost(before, bound_to, diff, now)), diff)
+    lost = _lost(before, bound_to, diff)
+    is_late = before and not lost and before[-1].expires_at <= now
+    return Ask(bound_to, (*verdict.reasons, *lost), diff, before[-1].expires_at if is_late else None)
 
 
-def _lost(before: list[Grant], bound_to: str, diff: list[dict[str, str]], now: datetime) -> list[str]:
-    """Why an approval that was given does not do."""
+def _lost(before: list[Grant], bound_to: str, diff: list[dict[str, str]]) -> list[str]:
+    """Why an approval that was given does not do, however old it is."""
     if not before:
         return []
     if diff:
         return ["the arguments are not those you approved"]
     if before[-1].binding != bound_to:
         return ["the plan, the tool or the policy has changed since you approved"]
-    if before[-1].expires_at <= now:
-        return [f"your approval expired on {before[-1].expires_at:%Y-%m-%d %H:%M} UTC"]
     return []

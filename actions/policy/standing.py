@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +18,7 @@ from actions.proposal.book import Book
 from actions.setup import Setup
 from actions.tools.tool import Manifest
 from schemas import ids
+from schemas.clock import local_day
 from schemas.command import Command
 from schemas.errors import Refused
 from schemas.journal import EntryType, JournalEntry
@@ -37,7 +39,7 @@ def obey(book: Book, command: Command, now: datetime, setup: Setup) -> Draft:
             return _entry(command, now, "acting.resumed", {})
         case "allow":
             permission = _permission(command, now, setup)
-            _must_be_new(book, permission, now)
+            _must_be_new(book, permission, now, setup.settings.zone)
             return _entry(command, now, "permission.allowed", {"permission": permission.model_dump(mode="json")})
         case "revoke":
             return _entry(
@@ -114,15 +116,14 @@ def _permission(command: Command, now: datetime, setup: Setup) -> Permission:
         raise Refused(f"{where}: {fault['msg']}", code="bad_argument", remedy="correct it") from error
 
 
-def _must_be_new(book: Book, wanted: Permission, now: datetime) -> None:
+def _must_be_new(book: Book, wanted: Permission, now: datetime, zone: ZoneInfo) -> None:
     """Said twice, as after a crash that took the answer, it would allow twice as much."""
     own = {"id", "expires_at", "by", "channel", "made_at"}
     for standing in book.experience.permissions.values():
         same = standing.permission.model_dump(exclude=own) == wanted.model_dump(exclude=own)
         if same and standing.stands(now):
-            told = (
-                f"this is allowed already, as {standing.permission.id}, until {standing.permission.expires_at:%Y-%m-%d}"
-            )
+            until = local_day(standing.permission.expires_at, zone)
+            told = f"this is allowed already, as {standing.permission.id}, until {until}"
             raise Refused(told, code="exists", remedy="to prolong it, take that one back first; for more, give --times")
 
 

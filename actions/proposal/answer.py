@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,6 +21,7 @@ from actions.proposal.content import content
 from actions.proposal.state import OPEN, Answered, ProposalState
 from actions.proposal.withdraw import stopping
 from actions.setup import Setup
+from schemas.clock import to_the_minute
 from schemas.command import Command
 from schemas.errors import Refused
 from schemas.model import Json
@@ -76,18 +78,18 @@ def _obey(book: Book, state: ProposalState, command: Command, now: datetime, set
             return edit_rest.edit(state, command, now, setup)
         case "reject" | "never" if state.phase in OPEN or state.phase == "expired":
             return [_reject(state, command, now)]
-    _must_be_open(state, now)
+    _must_be_open(state, now, setup.settings.zone)
     match command.verb:
         case "approve":
             return [*approve.approve(state, command, now, setup), *autonomy.accepted(state, command, now)]
         case "edit":
             return [edit.edit(state, command, now, setup)]
         case "snooze":
-            return [_snooze(state, command, now)]
+            return [_snooze(state, command, now, setup.settings.zone)]
     return [_fill(book, state, command, now, setup)]
 
 
-def _must_be_open(state: ProposalState, now: datetime) -> None:
+def _must_be_open(state: ProposalState, now: datetime, zone: ZoneInfo) -> None:
     answered = state.answered
     if state.phase == "expired" or (state.phase in OPEN and state.expires_at and now >= state.expires_at):
         message = "this answer came after the proposal had expired; nothing was done"
@@ -96,27 +98,27 @@ def _must_be_open(state: ProposalState, now: datetime) -> None:
         raise Refused(f"withdrawn: {state.says}", code="retracted", remedy="nothing is left to do")
     if state.phase not in OPEN:
         raise Refused(
-            f"already answered{_by(answered)}; it is {state.phase}",
+            f"already answered{_by(answered, zone)}; it is {state.phase}",
             code="already_answered",
             remedy="use stop to halt a run",
         )
 
 
-def _by(answered: Answered | None) -> str:
+def _by(answered: Answered | None, zone: ZoneInfo) -> str:
     if answered is None:
         return ""
-    return f" ({answered.verb} by {answered.who} via {answered.channel} at {answered.at:%Y-%m-%d %H:%M} UTC)"
+    return f" ({answered.verb} by {answered.who} via {answered.channel} at {to_the_minute(answered.at, zone)})"
 
 
-def _snooze(state: ProposalState, command: Command, now: datetime) -> Draft:
+def _snooze(state: ProposalState, command: Command, now: datetime, zone: ZoneInfo) -> Draft:
     """Until an instant; until the situation ``clears`` (it is withdrawn or over); until its facts ``change``."""
     if command.args.get("until") in ("clears", "changes"):
         known: dict[str, Json] = {"acknowledged": command.args["until"], "channel": command.channel}
         return Draft(state.id, "proposal.snoozed", now, actor(command), command.id, known)
-    return _asleep(state, command, now)
+    return _asleep(state, command, now, zone)
 
 
-def _asleep(state: ProposalState, command: Command, now: datetime) -> Draft:
+def _asleep(state: ProposalState, command: Command, now: datetime, zone: ZoneInfo) -> Draft:
     try:
         until = _INSTANT.validate_python(command.args.get("until"))
     except ValidationError as error:
@@ -126,7 +128,7 @@ def _asleep(state: ProposalState, command: Command, now: datetime) -> Draft:
     if until.tzinfo is None or until <= now:
         raise Refused("that time is over", code="bad_argument", remedy="give an instant in the future, with its offset")
     if state.expires_at and until >= state.expires_at:
-        latest = f"choose a time before {state.expires_at.isoformat()}, or reject it"
+        latest = f"choose a time before {to_the_minute(state.expires_at, zone)}, or reject it"
         raise Refused("the proposal ends before that", code="too_late", remedy=latest)
     body: dict[str, Json] = {"until": until.isoformat(), "channel": command.channel}
     return Draft(state.id, "proposal.snoozed", now, actor(command), command.id, body)

@@ -35,6 +35,7 @@ def _gated(step: StepState, entry: JournalEntry) -> None:
         reasons=tuple(body["reasons"]),
         diff=body["diff"],
         at=entry.at,
+        expired_at=instant(body.get("expired_at")),
     )
 
 

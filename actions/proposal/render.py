@@ -6,8 +6,10 @@ outside can hide or reorder words. Whoever prints HTML must still escape it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from actions import nominal, words
 from actions.graph import critical_path, order
@@ -15,11 +17,12 @@ from actions.plain import clean
 from actions.planning import planner
 from actions.policy import permission_offer, permit
 from actions.proposal.compare import shown
-from actions.proposal.state import Phase, ProposalState, Question, Reason, StepState
+from actions.proposal.state import GateState, Phase, ProposalState, Question, Reason, StepState
 from actions.run import resolve
 from actions.run.replan import is_blocked, is_open
 from actions.setup import Setup
 from actions.tools.tool import UNGRANTED, Manifest
+from schemas.clock import to_the_minute
 from schemas.event import Trust
 from schemas.model import Json
 from schemas.plan import Gate, Plan, Step, Template
@@ -181,7 +184,7 @@ def proposal(state: ProposalState, setup: Setup) -> ProposalView:
         critical_path=tuple(s.id for s in critical_path(plan, lambda s: s.timeout_s)) if plan else (),
         effects=tuple(f"{view.id} {view.verb}: {view.does}" for view in steps if view.verb not in ("reads", "waits")),
         risk=plan.risk if plan else "none",
-        reasons=tuple(clean(reason, 400) for reason in plan.reasons) if plan else (),
+        reasons=_clean(plan.reasons) if plan else (),
         questions=tuple(_question(question) for question in state.questions),
         verbs=verbs(state, setup),
         planner=plan.planner if plan else "",
@@ -197,7 +200,7 @@ def proposal(state: ProposalState, setup: Setup) -> ProposalView:
         answered=_answered(state),
         is_paused=state.paused_at is not None,
         left=tuple((str(item["id"]), clean(str(item["why"]))) for item in state.left),
-        asks_again=tuple(clean(reason, 400) for reason in state.revision.reasons) if state.revision else (),
+        asks_again=_clean(state.revision.reasons) if state.revision else (),
     )
 
 
@@ -271,17 +274,33 @@ def _step(state: ProposalState, plan: Plan | None, step: Step, setup: Setup) -> 
         args=tuple(_argument(name, args.get(name), step, manifest) for name in step.args),
         after=step.depends_on,
         gate=step.gate,
-        reasons=tuple(clean(r, 400) for r in (live.gate.reasons if live.gate else step.reasons)),
+        reasons=_asked_for(live.gate, setup.settings.zone) if live.gate else _clean(step.reasons),
         reversible=_reversible(step),
         phase=live.phase,
         message=clean(live.message),
         wake=live.wake or live.retry_at,
-        asks=clean(live.asked, 600),
+        asks=_asks(live, setup.settings.zone),
         digest=live.gate.digest if live.gate else live.question,
         diff=tuple((d["arg"], clean(d["before"]), clean(d["after"])) for d in live.gate.diff) if live.gate else (),
         receipt=_receipt(live),
         offer=permission_offer.offer(state, step, setup),
     )
+
+
+def _clean(reasons: Iterable[str]) -> tuple[str, ...]:
+    return tuple(clean(reason, 400) for reason in reasons)
+
+
+def _asked_for(gate: GateState, zone: ZoneInfo) -> tuple[str, ...]:
+    """Why a step asks, by the owner's clock, since the journal keeps instants; in older ones this line is a reason."""
+    late = [f"your approval expired on {to_the_minute(gate.expired_at, zone)}"] if gate.expired_at else []
+    return (*_clean(gate.reasons), *late)
+
+
+def _asks(live: StepState, zone: ZoneInfo) -> str:
+    """The question about an unknown outcome."""
+    sent = f" It was sent at {to_the_minute(live.last_sent, zone)}." if live.asked and live.last_sent else ""
+    return f"{clean(live.asked, 600)}{sent}"
 
 
 def _argument(name: str, value: Value | None, step: Step, manifest: Manifest | None) -> ArgumentView:

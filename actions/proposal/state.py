@@ -54,6 +54,8 @@ class GateState:
     reasons: tuple[str, ...]
     diff: list[dict[str, str]]
     at: datetime
+    expired_at: datetime | None = None
+    """When the approval that the person had given was good no longer, if that is why it is asked."""
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from actions.journal import EXECUTOR, STANDING, Draft
 from schemas.clock import to_the_minute
+from schemas.journal import JournalEntry
 from schemas.model import Json
 from schemas.plan import Step
 from schemas.value import Value
@@ -99,17 +100,26 @@ def after(state: ProposalState, step: Step, args: Mapping[str, Value], answer: A
     until = max(pause, answer.retry_at) if answer.code == "rate" and answer.retry_at else pause
     since, failures = known.since or now, known.failures + 1
     body: dict[str, Json] = {"place": where, "since": since.isoformat(), "failures": failures}
-    says = f"{where}: no answer since {_at(since)}, tried {failures} times; tried again at {_at(until)}"
-    return [_entry("breaker.opened", now, body | {"until": until.isoformat(), "says": says})]
+    return [_entry("breaker.opened", now, body | {"until": until.isoformat()})]
 
 
 def deferred(state: ProposalState, step: Step, args: Mapping[str, Value], until: datetime, now: datetime) -> Draft:
-    """The run's own word for why it waits."""
+    """That a run waits, and why."""
     where = place(step.tool, args)
     known = state.experience.breakers[where]
-    says = f"{where}: no answer since {_at(known.since or now)}, tried {known.failures} times; waits until {_at(until)}"
-    body: dict[str, Json] = {"step": step.uid, "until": until.isoformat(), "place": where, "says": says}
-    return Draft(state.id, "step.deferred", now, EXECUTOR, "", body)
+    since = (known.since or now).isoformat()
+    body: dict[str, Json] = {"step": step.uid, "until": until.isoformat(), "place": where}
+    return Draft(state.id, "step.deferred", now, EXECUTOR, "", body | {"since": since, "failures": known.failures})
+
+
+def says(entry: JournalEntry, zone: ZoneInfo) -> str:
+    """What an entry tells of a pause, by the owner's clock; empty for all others, and where an old
+    one says it itself."""
+    body = entry.body
+    if entry.type not in ("breaker.opened", "step.deferred") or "says" in body:
+        return ""
+    since, until = (to_the_minute(datetime.fromisoformat(str(body[name])), zone) for name in ("since", "until"))
+    return f"{body['place']}: no answer since {since}, tried {body['failures']} times; waits until {until}"
 
 
 def told(states: Iterable[ProposalState], zone: ZoneInfo) -> dict[str, str]:
@@ -125,13 +135,9 @@ def told(states: Iterable[ProposalState], zone: ZoneInfo) -> dict[str, str]:
             continue
         runs = "1 run waits" if len(those) == 1 else f"{len(those)} runs wait"
         since = to_the_minute(known.since, zone)
-        says = f"{where}: no answer since {since}, tried {known.failures} times; {runs} for it"
-        found |= {state.id: says for state in those}
+        line = f"{where}: no answer since {since}, tried {known.failures} times; {runs} for it"
+        found |= {state.id: line for state in those}
     return found
-
-
-def _at(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 def _entry(type_: Literal["breaker.opened", "breaker.closed"], now: datetime, body: dict[str, Json]) -> Draft:

@@ -95,12 +95,11 @@ def _ask(state: ProposalState, step: Step, live: StepState, manifest: Manifest |
     if now < settled:
         return Rest(settled)
     what = words.says(manifest, step.tool, live.args)
-    sent = f"{live.last_sent:%Y-%m-%d %H:%M} UTC" if live.last_sent else "an unknown time"
     body: dict[str, Json] = {
         "step": step.uid,
         "attempt": live.attempts,
         "digest": question_digest(step, live.attempts),
-        "question": f"I tried this at {sent} and got no clear answer: {what}. Did it happen?",
+        "question": f"I tried this and got no clear answer: {what}. Did it happen?",
         "args": dumped(live.args),
     }
     return record(state, "human.asked", now, body)

@@ -169,11 +169,8 @@ def _permitted(
             return Rest()
         case permit.Fill(granted):
             return _issued(state, granted, now)
-        case permit.Ask(binding, reasons, diff):
-            body: dict[str, Json] = {"step": step.uid, "digest": binding, "args": {**dumped(args)}}
-            return record(
-                state, "step.gated", now, body | {"reasons": list(reasons), "diff": [dict(line) for line in diff]}
-            )
+        case permit.Ask() as ask:
+            return record(state, "step.gated", now, _gate(step, args, ask))
         case permit.Granted(granted_id, binding):
             held = _held(state, step, live, now) or _deferred(state, step, args, live, now)
             return held or Send(step, args, binding, granted_id, live.attempts + 1)
@@ -190,6 +187,12 @@ def _released(state: ProposalState, step: Step, live: StepState, now: datetime, 
     if found.id in state.grants:  # a crash kept the two apart
         return Record(released)
     return Record((*_issued(state, found, now).drafts, *released))
+
+
+def _gate(step: Step, args: dict[str, Value], ask: permit.Ask) -> dict[str, Json]:
+    body: dict[str, Json] = {"step": step.uid, "digest": ask.binding, "args": {**dumped(args)}}
+    late: dict[str, Json] = {"expired_at": ask.expired_at.isoformat()} if ask.expired_at else {}
+    return body | {"reasons": list(ask.reasons), "diff": [dict(line) for line in ask.diff]} | late
 
 
 def _issued(state: ProposalState, granted: Grant, now: datetime) -> Record:

@@ -9,6 +9,7 @@ import typer
 
 from forewatch.cli.console import out, say, show_json, show_table
 from forewatch.cli.place import AsJson, client, settings, with_log
+from forewatch.instants import local
 from schemas.clock import SystemClock
 from schemas.errors import Refused, Unreachable
 
@@ -38,9 +39,10 @@ def list_(
     if as_json:
         show_json(found)
         return
+    zone = settings().zone
     show_table(
         ("id", "kind", "standing", "times", "last", "says"),
-        [(m["id"][:8], m["kind"], m["standing"], m["support"], m["last"][:10], m["says"]) for m in found],
+        [(m["id"][:8], m["kind"], m["standing"], m["support"], local(m["last"], zone), m["says"]) for m in found],
         empty="nothing is remembered" + (" of that" if query else ""),
     )
 
@@ -61,7 +63,7 @@ async def _documents(log: Log, chosen: Settings, query: str = "") -> list[dict[s
     book = await read_book(log, chosen)
     searched = index(chosen, book.memory)
     found = ranked(book.memory, query, None, searched.search) if query else list(book.memory)
-    return documents(book, found)
+    return documents(book, found, chosen.zone)
 
 
 def _find(wanted: str) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def show(memory: Which, as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
         return
-    for line in lines(found):
+    for line in lines(found, settings().zone):
         out.print(line, markup=False)
 
 

@@ -39,7 +39,7 @@ def list_(as_json: AsJson = False) -> None:
     )
 
 
-async def _rows(log: Log, _: Settings) -> list[dict[str, Any]]:
+async def _rows(log: Log, chosen: Settings) -> list[dict[str, Any]]:
     from streams.journal import read_books
 
     now, rows = SystemClock().now(), []
@@ -47,7 +47,8 @@ async def _rows(log: Log, _: Settings) -> list[dict[str, Any]]:
         for standing in book.experience.permissions.values():
             state = "stands" if standing.stands(now) else "lost" if standing.lost else "over"
             document = standing.permission.model_dump(mode="json")
-            rows.append(document | {"state": state, "lost": standing.lost, "says": standing.permission.says()})
+            says = standing.permission.says(chosen.zone)
+            rows.append(document | {"state": state, "lost": standing.lost, "says": says})
         for name, track in book.experience.tracks.items():
             told = {"id": name, "state": track.level, "says": f"{track.row} in a row went well", "lost": track.why}
             rows += [told] if track.level != "ask" or track.why else []

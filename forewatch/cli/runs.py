@@ -66,12 +66,12 @@ def show(run: Run, as_json: AsJson = False) -> None:
         say(card["waits"])
 
 
-async def _entries(log: Log, _: Settings, proposal: str) -> list[dict[str, Any]]:
+async def _entries(log: Log, chosen: Settings, proposal: str) -> list[dict[str, Any]]:
     from forewatch.cards import entry_line
     from streams.journal import valid_entries
 
     found = [entry async for entry in valid_entries(log) if entry.stream == proposal]
-    return [entry.model_dump(mode="json") | {"says": entry_line(entry)} for entry in found]
+    return [entry.model_dump(mode="json") | {"says": entry_line(entry, chosen.zone)} for entry in found]
 
 
 Why = Annotated[str, typer.Option("--reason", help="Why; kept.")]

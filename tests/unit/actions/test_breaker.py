@@ -12,6 +12,7 @@ from actions.run import breaker
 from actions.settings import ActSettings
 from actions.testing.bank import BankTool, Behaviour
 from actions.testing.household import OWNER, START, Household, plain_executor, trigger
+from forewatch.cards import entry_line
 from schemas.journal import JournalEntry
 from schemas.value import Value
 
@@ -67,11 +68,20 @@ def test_after_five_calls_in_vain_every_run_waits_and_says_why() -> None:
     assert len(told) == 3
     (says,) = set(told.values())
     assert says == "post.send: no answer since 2025-03-03 10:00, tried 5 times; 3 runs wait for it"
-    waits = [str(entry.body["says"]) for entry in house.entries("step.deferred")]
+    waits = [breaker.says(entry, BERLIN) for entry in house.entries("step.deferred")]
     assert len(waits) == 3, "each run says it once"
-    assert waits[0].startswith(
-        "post.send: no answer since 2025-03-03 09:00 UTC, tried 5 times; waits until 2025-03-03 09:"
-    )
+    (opened,) = (breaker.says(entry, BERLIN) for entry in house.entries("breaker.opened"))
+    for line in (waits[0], opened):
+        assert line.startswith("post.send: no answer since 2025-03-03 10:00, tried 5 times; waits until 2025-03-03 10:")
+
+
+def test_an_entry_of_before_says_what_it_said() -> None:
+    house, _ = town(*["not_sent"] * 50)
+    asyncio.run(house.pass_time(timedelta(seconds=50)))
+    entry = house.entries("step.deferred")[0]
+    says = "post.send: no answer since 2025-03-03 09:00 UTC, tried 5 times; waits until 2025-03-03 09:01 UTC"
+    assert entry_line(entry.model_copy(update={"body": {**entry.body, "says": says}}), BERLIN) == says
+    assert entry_line(entry, BERLIN) == breaker.says(entry, BERLIN) != ""
 
 
 def test_one_call_tries_again_after_pauses_that_double_and_an_answer_lets_all_go_on() -> None:

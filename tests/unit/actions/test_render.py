@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from actions.proposal import render
 from actions.proposal.render import ProposalView
+from actions.proposal.state import GateState
+from actions.settings import ActSettings
 from actions.setup import Setup
 from actions.testing.household import OWNER, Household, plain_executor, trigger
 from actions.tools.tool import Registry
 from schemas.trigger import ConditionValue, Evidence, Trigger
 from schemas.value import Value
 
+BERLIN = ZoneInfo("Europe/Berlin")
 HIDDEN = ("\u202e", "\u2066", "\u200b", "\x1b", "\x00", "\n", "\r")
 
 
@@ -87,10 +92,20 @@ def test_a_finished_step_shows_its_receipt() -> None:
 
 
 def test_an_unknown_outcome_shows_the_question_and_its_digest() -> None:
-    house = Household("at_most_once", "small", {"bank.pay": ("lost",)})
+    house = Household("at_most_once", "small", {"bank.pay": ("lost",)}, settings=ActSettings(zone=BERLIN))
     asked = next(view for view in views(house=house) if view.steps[0].asks)
     assert asked.verbs == ("answer", "pause", "stop", "abort", "wrong")
-    assert asked.steps[0].asks.endswith("and got no clear answer: Pay 82.50 EUR to Acme. Did it happen?")
+    assert asked.steps[0].asks == (
+        "I tried this and got no clear answer: Pay 82.50 EUR to Acme. Did it happen? It was sent at 2025-03-03 10:00."
+    )
+
+
+def test_why_a_step_asks_again_is_told_by_the_owners_clock_and_an_old_journal_says_it_as_it_did() -> None:
+    at = datetime(2025, 3, 4, 23, 30, tzinfo=UTC)
+    gate = GateState("d", {}, ("this is a payment",), [], at, at)
+    assert render._asked_for(gate, BERLIN) == ("this is a payment", "your approval expired on 2025-03-05 00:30")
+    old = replace(gate, expired_at=None, reasons=("your approval expired on 2025-03-04 23:30 UTC",))
+    assert render._asked_for(old, BERLIN) == old.reasons
 
 
 def test_no_version_of_a_plan_has_the_code_of_another() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -23,6 +25,7 @@ from actions.proposal.state import ProposalState
 from actions.run.executor import Executor
 from actions.run.move import Record
 from actions.run.moves import next_move
+from actions.settings import ActSettings
 from actions.setup import Setup
 from actions.testing.bank import BankTool, Behaviour, Ledger, manifest
 from actions.testing.household import OWNER, START, trigger
@@ -167,6 +170,16 @@ def approved(world: World, times: int, to: str = IBAN) -> None:
     for number in range(1, times + 1):
         world.confirm(world.invoice(number, to=to))
     assert world.paid == times
+
+
+def test_who_answered_first_is_told_by_the_owners_clock() -> None:
+    world = World()
+    world.setup = replace(world.setup, settings=ActSettings(zone=ZoneInfo("Europe/Berlin")))
+    state = world.invoice()
+    (refused,) = world.tell(state, "approve", state.digest)
+    assert (
+        refused.body["message"] == "already answered (approve by person:ann via cli at 2025-03-03 10:00); it is running"
+    )
 
 
 class TestOffers:
@@ -373,6 +386,13 @@ class TestPermissions:
         assert world.allow()[0].type == "permission.allowed"
         world.clock.advance_to(world.clock.now() + timedelta(days=91))
         assert world.allow()[0].type == "permission.allowed"
+
+    def test_its_last_day_is_told_by_the_owners_clock(self) -> None:
+        world = World()
+        world.allow(expires_at="2025-05-31T22:30:00+00:00")
+        (standing,) = world.journal.book.experience.permissions.values()
+        assert standing.permission.says(ZoneInfo("Europe/Berlin")).endswith("until 2025-06-01")
+        assert standing.permission.says(ZoneInfo("UTC")).endswith("until 2025-05-31")
 
     def test_it_ends(self) -> None:
         world = World()

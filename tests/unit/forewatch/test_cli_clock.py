@@ -10,14 +10,18 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from actions.isolation.egress import EgressEntry
-from forewatch.cli import proposals
+from actions.memory.remembering import STREAM
+from actions.proposal.book import Book
+from forewatch.cli import memory, proposals
 from forewatch.client import Client
 from forewatch.matters import output
+from forewatch.memories import documents
 from forewatch.plugins.ledger import FileLedger
 from forewatch.settings import Settings
 from forewatch.wiring import open_settings_log
 from rules.testing import make_event
 from schemas.account import CursorState
+from schemas.memory import Basis, Memory
 from streams import topics
 from streams.codec import encode
 from streams.work import Output
@@ -137,3 +141,16 @@ def test_the_second_of_two_is_named_as_it_is_to_be_written(
     monkeypatch.setattr(proposals, "find_card", lambda _: {"id": "p1", "title": "Pay", "digest": "d"})
     monkeypatch.setattr(Client, "post", lambda *_: {})
     assert "the second is 2026-10-25T02:30+01:00" in forewatch("proposals", "snooze", "p1", "2026-10-25T02:30").err
+
+
+def test_what_is_remembered_is_told_by_the_owners_clock(forewatch: Forewatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    forewatch("init")
+    basis = Basis(entry="e", stream=STREAM, at=POLLED_AT)
+    note = Memory(id="m1", kind="note", code="note", text="x", first=POLLED_AT, last=POLLED_AT, basis=(basis,))
+    found = documents(Book("me"), [note], ZoneInfo("Europe/Berlin"))
+    monkeypatch.setattr(memory, "with_log", lambda _: found)
+    assert forewatch("memory", "list").out.split("\t")[4] == "2027-01-01 00:30"
+    shown = forewatch("memory", "show", "m1").out
+    assert "first on 2027-01-01 00:30, last on 2027-01-01 00:30" in shown
+    assert "because: 2027-01-01 00:30  you told it so" in shown
+    assert forewatch("memory", "show", "m1", "--json").json["last"] == "2026-12-31T23:30:00Z"
