@@ -138,7 +138,7 @@ class Worker:
             async for event in cast(Stream[Any], stream).noack().events():
                 self._carry(agent, event.value)
 
-        self._app.agent(topic, name=f"{self._broker.prefix}.{agent.name}")(carry)
+        self._app.add_agent(carry, topic, f"{self._broker.prefix}.{agent.name}")
 
     def _carry(self, agent: Agent, batch: Batch) -> None:
         """A batch that is not out any more is from before a change of hands, and will be read again."""

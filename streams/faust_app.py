@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any
 
 import faust
 from faust.sensors import Monitor
 from faust.tables.manager import TableManager
-from faust.types import TP
+from faust.types import TP, StreamT, TopicT
 from mode import Service
 
 from streams.broker import Broker
@@ -51,6 +51,12 @@ class QuietApp(faust.App):
     on_flow: Callable[[], None]
 
     def _create_directories(self) -> None: ...
+
+    def add_agent(self, carry: Callable[[StreamT[Any]], Awaitable[None]], topic: TopicT, name: str) -> None:
+        """As Faust's ``agent`` does, which also looks for the module that called it, in all that are loaded."""
+        agent = faust.Agent(carry, name=name, app=self, channel=topic, on_error=self._on_agent_error)
+        self.agents[name] = agent
+        self.topics.beacon.add(agent)
 
     def on_rebalance_end(self) -> None:
         super().on_rebalance_end()
