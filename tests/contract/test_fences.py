@@ -431,6 +431,34 @@ def test_5_a_stop_does_not_wait_for_a_handler_that_refuses_to_be_cancelled(
     embedded.run(scenario)
 
 
+@pytest.mark.parametrize("reached", ["nothing", "log", "group", "partition"])
+def test_5_a_start_that_is_given_up_is_over_soon_and_the_next_one_gets_everything(peer: Peer, reached: str) -> None:
+    """Told to end while it opens the log, joins its group, or loads its first state."""
+
+    async def scenario() -> None:
+        await append(peer, numbered(RECORDS, 3))
+        handler = RecordingHandler()
+        worker = peer.worker(Agent("normalise", RECORDS, handler))
+        starting = asyncio.ensure_future(worker.start())
+        await until(
+            {
+                "nothing": lambda: True,
+                "log": lambda: worker._log is not None,
+                "group": lambda: worker._is_open,
+                "partition": lambda: bool(handler.calls),
+            }[reached]
+        )
+        starting.cancel()
+        async with asyncio.timeout(8):  # Faust alone has twenty seconds before it is left to itself
+            await asyncio.wait([starting])
+            await worker.stop()
+        again = RecordingHandler()
+        await run_once(peer, again)
+        assert sorted({*handler.delivered_values, *again.values}) == [b"0", b"1", b"2"]
+
+    peer.run(scenario)
+
+
 # -- 6. topics have our partition counts, not the broker's guess
 
 
