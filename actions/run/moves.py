@@ -182,7 +182,8 @@ def _released(state: ProposalState, step: Step, live: StepState, now: datetime, 
     found = permit.allowed_ahead(state, step, live.gate.args, now, setup)
     if found is None:
         return Rest()
-    body: dict[str, Json] = {"step": step.uid, "digest": live.gate.digest, "grant": found.id}
+    says = f"allowed ahead by permission {found.permission}"
+    body: dict[str, Json] = {"step": step.uid, "digest": live.gate.digest, "grant": found.id, "says": says}
     released = record(state, "step.released", now, body | {"permission": found.permission}).drafts
     if found.id in state.grants:  # a crash kept the two apart
         return Record(released)

@@ -32,7 +32,7 @@ from actions.testing.household import OWNER, START, trigger
 from actions.testing.memory import MemoryLog
 from actions.tools.tool import Arg, Registry
 from actions.tools.wait import WaitUntil
-from forewatch.cards import card
+from forewatch.cards import card, entry_line
 from schemas import ids
 from schemas.clock import ManualClock
 from schemas.command import Command, Verb
@@ -463,6 +463,7 @@ class TestWaitingSteps:
         permission = made.body["permission"]["id"]  # type: ignore[index, call-overload]  # JSON
         assert (released.body["permission"], released.body["grant"]) == (permission, intent.body["grant"])
         assert released.actor == "executor", "nobody confirmed it"
+        assert entry_line(released, world.setup.settings.zone) == f"allowed ahead by permission {permission}"
         assert audit.verify(world.log.entries) == []
 
     @pytest.mark.parametrize(
