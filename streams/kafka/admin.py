@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ _OVERHEAD = 1 << 20
 _REPLICAS = 3
 _DAY_MS = 86_400_000
 _LOOK_S = 0.05
-_GONE_WITHIN_S = 60.0
+_SEEN_WITHIN_S = 60.0
 _SET_ON_TOPIC = 1
 """Kafka's number for a setting that somebody gave to the topic itself."""
 REWRITING = "rewriting"
@@ -86,11 +86,15 @@ def topic_configs(spec: TopicSpec) -> dict[str, str]:
 
 
 async def create_topics(admin: Any, topics: Sequence[NewTopic], *, may_exist: bool = True) -> None:
-    """``may_exist``: those that are there stay as they are, because another worker was quicker."""
+    """Returns when clients see them: a broker tells that it made them before it shows them, and a group that looks in
+    between deals out none of their partitions. ``may_exist``: those that are there stay as they are, because another
+    worker was quicker."""
     response = await admin.create_topics(list(topics))
     for name, code, *reason in response.topic_errors:
         if code and not (may_exist and code == TopicAlreadyExistsError.errno):
             raise for_code(code)(f"cannot create {name}: {reason[0] if reason else code}")
+    names = {topic.name for topic in topics}
+    await _seen(admin, lambda there: names <= there)
 
 
 async def delete_topics(admin: Any, names: Collection[str]) -> None:
@@ -101,8 +105,13 @@ async def delete_topics(admin: Any, names: Collection[str]) -> None:
     for name, code in response.topic_error_codes:
         if code not in (0, UnknownTopicOrPartitionError.errno):
             raise for_code(code)(f"cannot delete {name}")
-    async with asyncio.timeout(_GONE_WITHIN_S):
-        while not (await partition_counts(admin)).keys().isdisjoint(names):
+    await _seen(admin, lambda there: there.isdisjoint(names))
+
+
+async def _seen(admin: Any, wanted: Callable[[Set[str]], bool]) -> None:
+    """Waits until the broker shows such topics."""
+    async with asyncio.timeout(_SEEN_WITHIN_S):
+        while not wanted((await partition_counts(admin)).keys()):
             await asyncio.sleep(_LOOK_S)
 
 

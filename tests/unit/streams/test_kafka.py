@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from aiokafka.structs import RecordMetadata, TopicPartition
 from streams.broker import parse_broker
 from streams.failure import LogFailed
 from streams.kafka import sender as sender_module
-from streams.kafka.admin import MAX_BATCH, topic_configs
+from streams.kafka.admin import MAX_BATCH, create_topics, new_topic, topic_configs
 from streams.kafka.consumer import KafkaConsumer
 from streams.kafka.failure import REMEDIES, failed
 from streams.kafka.log import KafkaLog
@@ -251,3 +252,24 @@ def reader(monkeypatch: pytest.MonkeyPatch, *, read_to: int, position: int, high
     monkeypatch.setattr(consumer, "read_to", lambda tp: read_to)
     monkeypatch.setattr(consumer, "highwater", lambda where: highwater)
     return consumer
+
+
+class SlowBroker:
+    """Says that it made topics, and shows them only at the third look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    async def create_topics(self, topics: list[Any]) -> Any:
+        self.made = [topic.name for topic in topics]
+        return SimpleNamespace(topic_errors=[(name, 0, None) for name in self.made])
+
+    async def describe_topics(self) -> list[dict[str, Any]]:
+        self.looks += 1
+        return [{"topic": name, "partitions": [{}]} for name in self.made[: self.looks - 1]]
+
+
+def test_topics_are_made_when_clients_can_see_all_of_them() -> None:
+    broker = SlowBroker()
+    asyncio.run(create_topics(broker, [new_topic(name, 1, 1, {}) for name in ("one", "other")]))
+    assert broker.looks == 3
