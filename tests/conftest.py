@@ -8,6 +8,8 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from actions.isolation.sandbox import Mode
+from forewatch.storage import process
+from tests import forks
 from tests.order import longest_first
 from tests.peers import brokers, dovecot
 from tests.peers.bwrap import bwrap
@@ -15,6 +17,8 @@ from tests.peers.mcp_servers import Servers, mcp_servers
 from tests.peers.oidc import Oidc, oidc
 from tests.peers.process import provided
 from tests.scale import THOROUGH
+
+START = process.start
 
 settings.register_profile("patient", settings.default, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
@@ -26,6 +30,20 @@ def logging_of_its_own() -> Iterator[None]:
     """A command that a test calls in this process sets up logging for the whole process: not for the tests after it."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers_are_forked() -> Iterator[None]:
+    """What reads and writes history is started many hundred times; ``real_workers`` are as a user has them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(process, "start", forks.start_worker)
+        yield
+
+
+@pytest.fixture
+def real_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of how they start, and of what keeps a query of a person in."""
+    monkeypatch.setattr(process, "start", START)
 
 
 @pytest.fixture(scope="session")

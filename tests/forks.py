@@ -21,12 +21,23 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from tests.forkserver import NUMBER
+from tests.forkserver import IMPORTED, NUMBER, WORKERS
 
 ROOT = Path(__file__).parents[1]
 FREE = ("FOREWATCH_", "PYTEST_")
 """How the names of variables begin that neither the interpreter nor an import reads."""
-SERVE = "import socket, sys; from tests.forkserver import serve; exec(serve(socket.socket(fileno=int(sys.argv[1]))))"
+SERVE = """
+import socket, sys
+from tests.forkserver import serve
+exec(serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]))
+"""
+WORKER = """
+import importlib, os, sys
+module = importlib.import_module(sys.argv.pop())
+sys.argv.append(str(os.getppid()))
+module.main()
+"""
+"""Its parent, with which it dies, is the keeper."""
 
 _parameters = signature(subprocess.Popen._execute_child)  # type: ignore[attr-defined]
 
@@ -34,6 +45,7 @@ _parameters = signature(subprocess.Popen._execute_child)  # type: ignore[attr-de
 class Popen(subprocess.Popen[Any]):
     """The parent of the process is its keeper, which tells by ``_keeper`` its id and how it ended."""
 
+    servers = staticmethod(cache(lambda: _Servers(IMPORTED)))
     _keeper: socket.socket | None = None
 
     def _execute_child(self, *given: Any) -> None:
@@ -41,13 +53,13 @@ class Popen(subprocess.Popen[Any]):
         environment = dict(os.environ if start["env"] is None else start["env"])
         ours = (start["p2cread"], start["c2pwrite"], start["errwrite"])
         streams = [number if stream == -1 else stream for number, stream in enumerate(ours)]
-        if not (_is_plain(start) and _servers().suit(environment) and not any(map(os.isatty, streams))):
+        if not (_is_plain(start) and self.servers().suit(environment) and not any(map(os.isatty, streams))):
             super()._execute_child(*given)  # type: ignore[misc]
             return
         _, _, code, *arguments = map(str, start["args"])
         cwd = os.path.abspath(start["cwd"] or ".")
         request = {"code": code, "arguments": arguments, "cwd": cwd, "environment": environment}
-        self._keeper = _servers().fork(request, streams)
+        self._keeper = self.servers().fork(request, streams)
         self.pid = _number(self._keeper)
         self._child_created = True
         pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -99,6 +111,18 @@ def run(
     return done
 
 
+def start_worker(module: str) -> subprocess.Popen[bytes]:
+    """In place of ``forewatch.storage.process.start``: most of the CPU of a query in a test went into starting an
+    interpreter and importing DuckDB."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", WORKER, module]
+    return _Worker(command, stdin=pipe, stdout=pipe, stderr=pipe, env=_Worker.servers().environment, cwd="/")
+
+
+class _Worker(Popen):
+    servers = staticmethod(cache(lambda: _Servers(WORKERS)))
+
+
 def _is_plain(start: Mapping[str, Any]) -> bool:
     is_code = not start["shell"] and list(start["args"][:2]) == [sys.executable, "-c"]
     return is_code and not any(start[extra] for extra in ("executable", "preexec_fn", "pass_fds", "start_new_session"))
@@ -118,14 +142,14 @@ def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
 class _Servers:
     """Two, asked in turn: as with real starts, a process and the next one do not have the same hash seed."""
 
-    def __init__(self) -> None:
-        self._environment = _fixed(os.environ)
-        self._controls, self._processes = zip(*(_server() for _ in range(2)), strict=True)
+    def __init__(self, imported: Sequence[str]) -> None:
+        self.environment = _fixed(os.environ)
+        self._controls, self._processes = zip(*(_server(imported) for _ in range(2)), strict=True)
         self._next = cycle(self._controls)
         atexit.register(self.close)
 
     def suit(self, environment: Mapping[str, str]) -> bool:
-        return _fixed(environment) == self._environment
+        return _fixed(environment) == self.environment
 
     def fork(self, request: Mapping[str, object], streams: Sequence[int]) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -139,12 +163,9 @@ class _Servers:
             process.wait()
 
 
-_servers = cache(_Servers)
-
-
-def _server() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _server(imported: Sequence[str]) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, "-c", SERVE, str(theirs.fileno())]
+        command = [sys.executable, "-c", SERVE, str(theirs.fileno()), *imported]
         devnull = subprocess.DEVNULL
         return ours, subprocess.Popen(command, cwd=ROOT, stdin=devnull, stdout=devnull, pass_fds=[theirs.fileno()])

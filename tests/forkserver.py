@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from types import CodeType
 
@@ -32,15 +33,21 @@ IMPORTED = (
     "uvicorn.protocols.http.h11_impl",
 )
 """And with them most of what a command or the service imports, at once or when it needs it."""
+WORKERS = (
+    "forewatch.storage.parquet_worker",
+    "forewatch.storage.query_worker",
+    "forewatch.storage.viewfile_worker",
+)
+"""What reads and writes history with DuckDB, each time in a process of its own."""
 REQUEST_CAP = 1 << 17
 STREAMS = ("stdin", "stdout", "stderr")
 NUMBER = 4
 """Bytes: of a process id, and of the status that a process ends with."""
 
 
-def serve(control: socket.socket) -> CodeType:
+def serve(control: socket.socket, imported: Sequence[str]) -> CodeType:
     """Returns in the forks only: what the fork is to run, as the last thing that its ``__main__`` does."""
-    for module in IMPORTED:
+    for module in imported:
         import_module(module)
     # an interrupt is for the forks, and nobody asks how a keeper ended
     before = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGCHLD)]

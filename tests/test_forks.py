@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from forewatch.storage import process as workers
 from tests import forks
-from tests.forkserver import IMPORTED
+from tests.forkserver import IMPORTED, WORKERS
 
 STATE = """
 import gc, importlib, json, os, signal, sys, threading, warnings
@@ -167,3 +168,14 @@ def test_of_ours_a_command_finds_everything_imported(command: tuple[str, ...], t
     done = forks.run([sys.executable, "-c", code, *command], env=environment, capture_output=True, text=True)
     later = done.stderr.splitlines()[-1].split()
     assert [name for name in later if name.split(".")[0] in OURS] == []
+
+
+@pytest.mark.parametrize("module", WORKERS)
+def test_a_worker_of_history_says_and_ends_the_same(module: str, real_workers: None) -> None:
+    def said(start: Callable[[str], subprocess.Popen[bytes]], job: bytes) -> tuple[bytes, bool, int]:
+        with start(module) as worker:
+            out, err = worker.communicate(job, 60)
+        return out, bool(err), worker.returncode
+
+    for job in (b"not JSON", b'["SELECT 1"]', b'["SELECT nothing"]'):
+        assert said(forks.start_worker, job) == said(workers.start, job)

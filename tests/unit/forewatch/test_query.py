@@ -23,6 +23,8 @@ from forewatch.storage.testing import START, balanced, batch, event
 from schemas.clock import ManualClock
 from schemas.errors import ConfigError, Refused, TransientError
 
+pytestmark = pytest.mark.usefixtures("real_workers")
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
