@@ -105,8 +105,6 @@ def test_what_retention_deleted_is_skipped_by_readers_and_agents(name: str, requ
 
     async def scenario() -> None:
         log = await peer.log()
-        if peer.kind == "kafka":
-            await configure(peer, POLLS, {"retention.ms": "300", "segment.ms": "100", "cleanup.policy": "delete"})
         await log.append([Output(POLLS, b"k", b"old %d" % n) for n in range(20)])
         first = RecordingHandler()
         worker = peer.worker(Agent("poll", POLLS, first))
@@ -114,6 +112,8 @@ def test_what_retention_deleted_is_skipped_by_readers_and_agents(name: str, requ
         await asyncio.wait_for(worker.drained(), PATIENCE_S)
         await worker.stop()
         assert len(first.delivered_values) == 20
+        if peer.kind == "kafka":
+            await configure(peer, POLLS, {"retention.ms": "300", "segment.ms": "100", "cleanup.policy": "delete"})
 
         async def deleted() -> bool:
             if peer.kind == "embedded":
