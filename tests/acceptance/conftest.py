@@ -1,8 +1,7 @@
 """A household of one invoice on a simulated clock, on each broker."""
 
 import random
-import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -25,6 +24,7 @@ from schemas.journal import JournalEntry
 from streams import topics
 from streams.codec import encode
 from streams.work import Output
+from tests.peers.brokers import own_prefix
 
 START = date(2026, 3, 2)
 
@@ -166,8 +166,10 @@ class House:
 
 
 @pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
-def house(request: pytest.FixtureRequest, tmp_path: Path) -> House:
-    prefix = f"a{uuid.uuid4().hex[:10]}"
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     if request.param == "embedded":
-        return House(tmp_path, "", prefix)
-    return House(tmp_path, f"kafka://{request.getfixturevalue('kafka_server')}?session_timeout_s=10", prefix)
+        yield House(tmp_path, "", "fw")
+        return
+    server = request.getfixturevalue("kafka_server")
+    with own_prefix(server) as prefix:
+        yield House(tmp_path, f"kafka://{server}?session_timeout_s=10", prefix)

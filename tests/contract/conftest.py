@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.peers.brokers import Peer
+from tests.peers.brokers import Peer, own_prefix
 
 _TANSU_OPTIONS = "idempotence=off&fetch_wait_ms=100&session_timeout_s=1"
 """Tansu has no InitProducerId, does not wake a waiting fetch, and holds a join back for half the session timeout."""
 _KAFKA_OPTIONS = "session_timeout_s=2"
 
 
-def _prefix() -> str:
-    return f"t{uuid.uuid4().hex[:10]}"
-
-
 @pytest.fixture
 def embedded(tmp_path: Path) -> Peer:
-    return Peer("embedded", f"embedded://{tmp_path}/log.db?sync=normal", _prefix())
+    return Peer("embedded", f"embedded://{tmp_path}/log.db?sync=normal", "fw")
 
 
 @pytest.fixture
-def kafka(kafka_server: str) -> Peer:
-    return Peer("kafka", f"kafka://{kafka_server}?{_KAFKA_OPTIONS}", _prefix())
+def kafka(kafka_server: str) -> Iterator[Peer]:
+    with own_prefix(kafka_server) as prefix:
+        yield Peer("kafka", f"kafka://{kafka_server}?{_KAFKA_OPTIONS}", prefix)
 
 
 @pytest.fixture
-def tansu(tansu_server: str) -> Peer:
-    return Peer("tansu", f"kafka://{tansu_server}?{_TANSU_OPTIONS}", _prefix())
+def tansu(tansu_server: str) -> Iterator[Peer]:
+    with own_prefix(tansu_server) as prefix:
+        yield Peer("tansu", f"kafka://{tansu_server}?{_TANSU_OPTIONS}", prefix)
 
 
 @pytest.fixture(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from streams.kafka import admin, copying, groups, rewrite
 from streams.kafka.admin import admin_client, ensure_topics, own_configs
 from streams.kafka.log import open_kafka_log
 from streams.rewriting import Rewriter, Written, reopen, rewriter, rewritten_for
+from tests.peers.brokers import own_prefix
 from tests.peers.kafka_records import Record, records
 
 pytestmark = pytest.mark.kafka
@@ -26,8 +26,9 @@ GONE = b"MARKER"
 
 
 @pytest.fixture
-def broker(kafka_server: str) -> Broker:
-    return parse_broker(f"kafka://{kafka_server}", f"w{uuid.uuid4().hex[:10]}", PARTITIONS)
+def broker(kafka_server: str) -> Iterator[Broker]:
+    with own_prefix(kafka_server) as prefix:
+        yield parse_broker(f"kafka://{kafka_server}", prefix, PARTITIONS)
 
 
 @pytest.fixture(autouse=True)
@@ -53,14 +54,18 @@ async def filled(broker: Broker) -> None:
     producer = AIOKafkaProducer(bootstrap_servers=list(broker.servers), max_batch_size=1 << 20)
     await producer.start()
     try:
+        sent = []
         for spec in topics.SPECS:
             for number in range(24):
                 value = b"%b-%d" % (GONE if number % 3 == 0 else b"kept", number)
                 headers = [("n", str(number).encode())] if number % 2 else []
-                await producer.send_and_wait(
-                    broker.topic(spec.name), value, b"key-%d" % (number % 5), number % PARTITIONS,
-                    timestamp_ms=NOW_MS + number, headers=headers,
+                sent.append(
+                    await producer.send(
+                        broker.topic(spec.name), value, b"key-%d" % (number % 5), number % PARTITIONS,
+                        timestamp_ms=NOW_MS + number, headers=headers,
+                    )
                 )  # fmt: skip
+        await asyncio.gather(*sent)
     finally:
         await producer.stop()
     async with admin_client(broker) as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
+import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from streams.app import Worker, create_app
+from streams.broker import parse_broker
+from streams.kafka.admin import admin_client, partition_counts
 from streams.lane import Agent
 from streams.log import open_log
 from streams.topics import SPECS, TopicSpec
@@ -83,6 +86,22 @@ class Peer:
 
     async def log(self, topics: Sequence[TopicSpec] = SPECS) -> Log:
         return await open_log(self.url, self.prefix, self.partitions, topics=topics)
+
+
+@contextmanager
+def own_prefix(server: str) -> Iterator[str]:
+    """How the names of one test's topics begin. They go after it: every client that starts reads the names of all."""
+    prefix = f"t{uuid.uuid4().hex[:10]}"
+    try:
+        yield prefix
+    finally:
+        asyncio.run(_delete_topics(server, prefix))
+
+
+async def _delete_topics(server: str, prefix: str) -> None:
+    async with admin_client(parse_broker(f"kafka://{server}", prefix, 1)) as admin:
+        if names := [name for name in await partition_counts(admin) if name.startswith(f"{prefix}.")]:
+            await admin.delete_topics(names)
 
 
 def fetch_kafka() -> str:
