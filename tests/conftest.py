@@ -47,8 +47,12 @@ def real_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def kafka_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from provided(brokers.kafka, tmp_path_factory.mktemp("kafka"))
+def kafka_server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """One for all workers, whose folders are beside one another."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if hasattr(pytestconfig, "workerinput") else own) / "kafka"
+    folder.mkdir(exist_ok=True)
+    yield from provided(brokers.shared_kafka, folder)
 
 
 @pytest.fixture(scope="session")

@@ -19,10 +19,11 @@ from streams.lane import Agent
 from streams.log import open_log
 from streams.topics import SPECS, TopicSpec
 from streams.work import Log
-from tests.peers.process import CHECKOUT, PEERS, PeerMissing, free_port, running
+from tests.peers.process import CHECKOUT, PEERS, Left, PeerMissing, free_port, leave_running, running, shared
 
 KAFKA_VERSION = "4.1.0"
 KAFKA_JARS = PEERS / f"kafka-{KAFKA_VERSION}"
+_KAFKA_LOG = "kafka.log"
 _JVM = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -134,6 +135,26 @@ def fetch_kafka() -> str:
 @contextmanager
 def kafka(folder: Path) -> Iterator[str]:
     """A one-node Apache Kafka in KRaft mode with its data in ``folder``; gives host:port."""
+    command, port = _kafka_command(folder)
+    with running(command, port, folder / _KAFKA_LOG):
+        yield f"127.0.0.1:{port}"
+
+
+@contextmanager
+def shared_kafka(folder: Path) -> Iterator[str]:
+    """The same for all workers of a run, which give the same ``folder``: what takes most of its time is to start, and
+    to look after its topics, of which it has as many as all tests together."""
+
+    def start(own: Path) -> Left:
+        command, port = _kafka_command(own)
+        return leave_running(command, port, own / _KAFKA_LOG)
+
+    with shared(folder, start) as port:
+        yield f"127.0.0.1:{port}"
+
+
+def _kafka_command(folder: Path) -> tuple[list[str], int]:
+    """With its storage made, and the port that it will listen on."""
     if not KAFKA_JARS.is_dir():
         raise PeerMissing("Apache Kafka is not here: run 'make peers'")
     if shutil.which("java") is None:
@@ -144,8 +165,7 @@ def kafka(folder: Path) -> Iterator[str]:
     java = ["java", *_JVM, "-cp", f"{KAFKA_JARS}/*"]
     storage = [*java, "kafka.tools.StorageTool", "format", "-t", "Zm9yZXdhdGNoLWZvcmV3YQ", "-c", str(config)]
     subprocess.run(storage, check=True, capture_output=True)
-    with running([*java, "kafka.Kafka", str(config)], port, folder / "kafka.log"):
-        yield f"127.0.0.1:{port}"
+    return [*java, "kafka.Kafka", str(config)], port
 
 
 @contextmanager

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
 import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 import pytest
 
@@ -22,6 +25,24 @@ PEERS = CHECKOUT / ".peers"
 _START_S = 60.0
 
 T = TypeVar("T")
+
+
+class Left(NamedTuple):
+    """A program that was left running: its process group, and where it listens."""
+
+    group: int
+    port: int
+
+    def is_up(self) -> bool:
+        try:
+            os.killpg(self.group, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it died by itself
+            os.killpg(self.group, signal.SIGKILL)
 
 
 class PeerMissing(Exception):
@@ -70,7 +91,7 @@ def running(
             env={**os.environ, **(environment or {})},
         )
     try:
-        _until_listening(process, port, log)
+        _until_listening(command, port, log, lambda: process.poll() is None)
         yield process
     finally:
         with contextlib.suppress(ProcessLookupError):  # it died by itself, and what it said is in the error
@@ -78,13 +99,63 @@ def running(
         process.wait()
 
 
-def _until_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+@contextmanager
+def shared(folder: Path, start: Callable[[Path], Left]) -> Iterator[int]:
+    """The port of a program that is one for all workers of a run, which give the same ``folder``: the first that comes
+    starts it, in a folder of its own, and the last that goes kills it. A worker that dies has gone."""
+    said = folder / "left.json"
+    with (folder / "users").open("w") as users:
+        with _one_after_another(folder):
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if not said.exists():
+                said.write_text(json.dumps(start(Path(tempfile.mkdtemp(dir=folder)))))
+            left = Left(*json.loads(said.read_text()))
+        try:
+            yield left.port
+        finally:
+            with _one_after_another(folder):
+                if _has_nobody_else(users):
+                    said.unlink()
+                    left.kill()
+
+
+@contextmanager
+def _one_after_another(folder: Path) -> Iterator[None]:
+    with (folder / "turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+
+
+def _has_nobody_else(users: IO[str]) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def leave_running(command: Sequence[str], port: int, log: Path) -> Left:
+    """Start a program that outlives this process, once it listens on ``port``."""
+    script = '"$@" >"$0" 2>&1 & echo $$'
+    started = subprocess.run(
+        ["sh", "-c", script, str(log), *command], start_new_session=True, stdout=subprocess.PIPE, text=True, check=True
+    )
+    left = Left(int(started.stdout), port)
+    try:
+        _until_listening(command, port, log, left.is_up)
+    except BaseException:
+        left.kill()
+        raise
+    return left
+
+
+def _until_listening(command: Sequence[str], port: int, log: Path, is_up: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline and process.poll() is None:
+    while time.monotonic() < deadline and is_up():
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:
             time.sleep(0.05)
         else:
             return
-    raise RuntimeError(f"{process.args!r} does not listen on {port}:\n{log.read_text(errors='replace')[-2_000:]}")
+    raise RuntimeError(f"{command!r} does not listen on {port}:\n{log.read_text(errors='replace')[-2_000:]}")
