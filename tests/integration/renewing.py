@@ -61,6 +61,6 @@ async def main(home: str, issuer: str, point: str) -> None:
     sys.stdout.write(json.dumps(said) + "\n")
 
 
-if __name__ == "__main__":
+def start(home: str, issuer: str, point: str) -> None:
     configure("debug")
-    asyncio.run(main(*sys.argv[1:4]))
+    asyncio.run(main(home, issuer, point))

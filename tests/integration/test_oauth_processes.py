@@ -19,11 +19,13 @@ from extractors.oauth.token import Token
 from forewatch.access import Credentials
 from schemas.clock import SystemClock
 from schemas.errors import AuthError
+from tests import forks
 from tests.integration.renewing import account_at, credentials
 from tests.peers.oidc import Oidc, consent
 from tests.peers.process import CHECKOUT
 
 CLOCK = SystemClock()
+RENEWING = "import sys; from tests.integration.renewing import start; start(*sys.argv[1:])"
 
 
 class Life:
@@ -61,9 +63,9 @@ class Life:
         return asyncio.run(read())
 
     def process(self, point: str = "") -> subprocess.Popen[str]:
-        program = [sys.executable, "-m", "tests.integration.renewing", str(self.home), self.oidc.url, point]
+        program = [sys.executable, "-c", RENEWING, str(self.home), self.oidc.url, point]
         pipe = subprocess.PIPE
-        started = subprocess.Popen(program, cwd=CHECKOUT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        started = forks.Popen(program, cwd=CHECKOUT, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
         self.started.append(started)
         return started
 

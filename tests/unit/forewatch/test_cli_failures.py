@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from forewatch.cli.failures import in_words
+from tests import forks
 
 ENTRY = "import sys; from forewatch.cli.main import main; sys.argv[0] = 'forewatch'; main()"
 ROOT = Path(__file__).parents[3]
@@ -21,9 +22,10 @@ FULL = Path("/dev/full")
 
 def a_process(home: Path, *arguments: str, stdout: int, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, where what the tests do to stdout is not in the way."""
-    env = {**os.environ, "FOREWATCH_HOME": str(home), "PYTHONPATH": str(ROOT), **environment}
+    env = {**os.environ, "FOREWATCH_HOME": str(home), **environment}
     command = [sys.executable, "-c", ENTRY, *arguments]
-    return subprocess.run(command, env=env, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+    pipes = {"stdout": stdout, "stderr": subprocess.PIPE}
+    return forks.run(command, env=env, cwd=ROOT, text=True, timeout=120, **pipes)
 
 
 @pytest.mark.parametrize("command", [("rules", "schema"), ("accounts", "kinds")])

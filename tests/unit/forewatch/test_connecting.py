@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.peers.dovecot import PASSWORD, Dovecot
 from tests.peers.smtp import submission
 from tests.standins.jmap import FakeJmap
@@ -140,7 +140,7 @@ def test_a_kill_between_vault_and_log_is_nothing_that_a_second_try_trips_over(
         "main()\n"
     )
     command = ["accounts", "add", "jmap", mail.url, "--name", "post", "--set", "allow_private=true"]
-    died = subprocess.run(
+    died = forks.run(
         [sys.executable, "-c", dies, *command], input=f"{SECRET}\n", text=True, capture_output=True, check=False
     )
     assert died.returncode == -signal.SIGKILL, died.stderr
