@@ -13,6 +13,7 @@ from rich.console import Console
 
 from forewatch.api import the_one
 from forewatch.cli import console
+from forewatch.instants import local
 from forewatch.matters import output
 from forewatch.serve import only_one
 from forewatch.settings import Settings
@@ -122,9 +123,9 @@ def test_a_preview_says_when_an_appointment_is_by_the_clock_of_its_owner(forewat
 
 def test_tables_tell_the_owners_clock_to_the_minute() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    assert console.local("2027-03-28T00:59:59.999999+00:00", berlin) == "2027-03-28 01:59"
-    assert console.local(datetime.fromisoformat("2027-03-28T01:00:00+00:00"), berlin) == "2027-03-28 03:00"
-    assert console.local(None, berlin, empty="never") == "never"
+    assert local("2027-03-28T00:59:59.999999+00:00", berlin) == "2027-03-28 01:59"
+    assert local(datetime.fromisoformat("2027-03-28T01:00:00+00:00"), berlin) == "2027-03-28 03:00"
+    assert local(None, berlin, empty="never") == "never"
 
 
 def test_an_empty_home_is_no_folder(forewatch: Forewatch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
