@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from extractors.facts import calendar_words, guards, perishables
+from extractors.facts import calendar_words, guards, perishables, trial
 from extractors.facts.anchor import inside, nearest
 from extractors.facts.arithmetic import later
 from extractors.facts.clause import Clause
@@ -62,6 +62,9 @@ def find(passages: Sequence[Passage], dues: Sequence[DueFact]) -> list[ExpiryFac
     day for it.
     """
     found = [fact for passage in passages for fact in _in_passage(passages, passage, dues)]
+    found = _with_trials(found, trial.told(passages))
+    if not any(fact.category == "trial" for fact in found):
+        found = _with_trials(found, trial.counted(passages))
     if found or not (last_day := next((due for due in dues if due.what in _LAST_DAYS), None)):
         return found
     categories = _LAST_DAYS[last_day.what]
@@ -79,6 +82,14 @@ def find(passages: Sequence[Passage], dues: Sequence[DueFact]) -> list[ExpiryFac
             notice_by=last_day.on if last_day.what == "cancel" else None,
         )
     ]
+
+
+def _with_trials(found: Sequence[ExpiryFact], trials: Sequence[ExpiryFact]) -> list[ExpiryFact]:
+    """A contract that begins to cost on a day is the trial that ends on it."""
+    known = {fact.on for fact in found if fact.category == "trial"}
+    days = {fact.on for fact in trials}
+    others = [fact for fact in found if fact.category != "contract" or fact.on not in days]
+    return [*others, *(fact for fact in trials if fact.on not in known)]
 
 
 def _in_passage(passages: Sequence[Passage], passage: Passage, dues: Sequence[DueFact]) -> Iterator[ExpiryFact]:

@@ -8,11 +8,12 @@ from extractors.facts.phrases import Phrases, phrases
 
 Category = Literal["document", "contract", "trial", "voucher", "consent", "return", "other"]
 
+TRIAL = (
+    r"(?:free )?trial(?: period)?|probe(?:zeitraum|monat|abo|phase|zeit)|testphase|testzeitraum",
+    r"(?:période d['’])?essai(?: gratuit)?|(?:periodo de )?prueba(?: gratuita)?",
+)
 _PATTERNS: dict[Category, Phrases] = {
-    "trial": phrases(
-        r"(?:free )?trial(?: period)?|probe(?:zeitraum|monat|abo|phase|zeit)|testphase|testzeitraum",
-        r"(?:période d['’])?essai(?: gratuit)?|(?:periodo de )?prueba(?: gratuita)?",
-    ),
+    "trial": phrases(*TRIAL),
     "consent": phrases(
         r"consent|bank (?:connection|access)|authori[sz]ation to access|zustimmung|kontozugriff|einwilligung",
         r"consentement",
