@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,9 +26,26 @@ main()
 """
 
 
-def test_the_demo_needs_no_network_and_ends_with_its_figures(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", OFFLINE, "demo", "--json", "--seed", "5", "--days", "60"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300)
+def played(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """By the command, which fails if it wants to reach anybody."""
+    command = [sys.executable, "-c", OFFLINE, "demo", *map(str, arguments)]
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """Where sixty days are kept that were played for somebody who wants no interruption, and what was said of them."""
+    folder = tmp_path_factory.mktemp("sixty")
+    said = played("--json", "--seed", 5, "--days", 60, "--keep", folder, FOREWATCH_INTERRUPTIONS_PER_DAY="0")
+    return folder, said
+
+
+def test_the_demo_needs_no_network_and_ends_with_its_figures(
+    quiet: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    _, done = quiet
     assert done.returncode == 0, done.stderr
     *cards, figures = [json.loads(line) for line in done.stdout.splitlines()]
     wanted = {"recall", "precision", "cancellation_recall", "interruptions_per_week", "events", "proposals", "seed"}
@@ -36,6 +54,13 @@ def test_the_demo_needs_no_network_and_ends_with_its_figures(tmp_path: Path) -> 
     assert figures["proposals"] == len(cards) > 0
     assert all(card["evidence"] and card["steps"] and card["lines"] for card in cards)
     assert "January" in done.stderr
+
+
+def test_a_demo_that_is_not_kept_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = played("--days", 4, TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "cancellation_recall" in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +100,11 @@ def test_a_year_that_nobody_tuned_on_is_noticed(tmp_path: Path) -> None:
 
 
 def test_the_digest_holds_what_did_not_interrupt_best_first_and_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quiet: tuple[Path, subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder, _ = quiet
     monkeypatch.setenv("FOREWATCH_INTERRUPTIONS_PER_DAY", "0")
-    asyncio.run(run(Play(tmp_path, seed=5, days=60)))
-    monkeypatch.setenv("FOREWATCH_HOME", str(tmp_path / "forewatch"))
+    monkeypatch.setenv("FOREWATCH_HOME", str(folder / "forewatch"))
     cards = json.loads(_told("proposals", "digest", "--json"))
     assert {card["surface_reason"] for card in cards} >= {"budget_spent"}
     assert all(card["surface"] == "digest" and card["is_open"] for card in cards)
