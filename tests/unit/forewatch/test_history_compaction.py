@@ -274,6 +274,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.usefixtures("real_workers")
 @pytest.mark.parametrize("made_by", [viewfile, parquet])
 def test_who_closes_it_waits_for_no_worker(made_by: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed one leaves what a crash leaves: the next start does all of it."""
