@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from extractors.calendar.details import Person
-from extractors.calendar.entry import Entry
+from extractors.calendar.entry import NO_RANK, Entry
 from extractors.calendar.moment import Moment, Zone
 from extractors.calendar.occurrence import Attendee, Occurrence, native_id
 from extractors.calendar.recurrence import Budget
-from extractors.calendar.series import Dated, Window, expand
+from extractors.calendar.series import STEPS_CAP, Dated, Window, expand
 from extractors.connector import Rejected
+from schemas.ids import content_hash
 
 TOTAL_STEPS = 500_000
 """Steps of work for one poll (``recurrence.Budget``): a second or two, whatever the rules say."""
@@ -36,13 +38,38 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A repeating series that was expanded to its end. ``digest``: of all that its occurrences hang on; ``steps`` of
+    work, ``count`` of occurrences, ``first``: when the first of them starts."""
+
+    digest: str
+    steps: int
+    count: int
+    first: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Agenda:
     """``placed`` is in order of the start. ``cut``: series (``native_id`` without recurrence) that have more.
-    ``rejected``: series whose rule is so much work that not one date in the window was reached."""
+    ``rejected``: series whose rule is so much work that not one date in the window was reached. ``unchanged``: series
+    that are as they were marked, and so not in ``placed``, with the files that their entries stand in."""
 
     placed: tuple[Placed, ...]
     cut: frozenset[str] = frozenset()
     rejected: tuple[Rejected, ...] = ()
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    unchanged: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Occurrences, those of unchanged series too."""
+        return len(self.placed) + sum(self.marks[series].count for series in self.unchanged)
+
+    def oldest(self, owner: ZoneInfo) -> datetime | None:
+        """When the first of all occurrences starts."""
+        starts = [item.occurrence.begins(owner) for item in self.placed]
+        starts += [first for series in self.unchanged if (first := self.marks[series].first)]
+        return min(starts, default=None)
 
     def nearest(self, limit: int, now: datetime, owner: Zone) -> Agenda:
         """Only that many occurrences, the nearest to ``now``; the series of the others are cut."""
@@ -54,9 +81,14 @@ class Agenda:
 
 
 def agenda(
-    entries: Iterable[Entry], window: Window, ownership: Ownership, by_source: Mapping[str, Ownership] | None = None
+    entries: Iterable[Entry],
+    window: Window,
+    ownership: Ownership,
+    by_source: Mapping[str, Ownership] | None = None,
+    marks: Mapping[str, Mark] | None = None,
 ) -> Agenda:
-    """``by_source``: whose the entries of some files are, where that differs from ``ownership``."""
+    """``by_source``: whose the entries of some files are, where that differs from ``ownership``. ``marks``: those of
+    the last agenda; what is as it was then is not expanded again."""
     owners = by_source or {}
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -65,15 +97,39 @@ def agenda(
     placed: list[Placed] = []
     cut: set[str] = set()
     rejected: list[Rejected] = []
+    known, fresh, unchanged = marks or {}, dict[str, Mark](), dict[str, frozenset[str]]()
     for series, members in groups.items():
+        digest = _digest(members, window, ownership, owners) if _repeats(members) else ""
+        mark = known.get(series)
+        if mark is not None and mark.digest == digest and mark.steps <= min(STEPS_CAP, budget.left):
+            budget.spend(mark.steps)
+            fresh[series], unchanged[series] = mark, frozenset(entry.origin.source for entry in members)
+            continue
+        left = budget.left
         expanded = expand(members, window, budget)
-        for dated in expanded.dated:
-            source = dated.entry.origin.source
-            placed.append(Placed(source, _occurrence(dated, owners.get(source, ownership))))
+        own = [Placed(dated.entry.origin.source, _occurrence(dated, owners, ownership)) for dated in expanded.dated]
+        placed += own
         if expanded.is_cut:
             cut.add(series)
             rejected += [] if expanded.dated else [_endless(members[0])]
-    return Agenda(_in_order(placed, window.owner), frozenset(cut), tuple(rejected))
+        elif digest:
+            first = min((_start(item, window.owner) for item in own), default=None)
+            fresh[series] = Mark(digest, left - budget.left, len(own), first)
+    return Agenda(_in_order(placed, window.owner), frozenset(cut), tuple(rejected), fresh, unchanged)
+
+
+def _repeats(entries: Iterable[Entry]) -> bool:
+    return any(entry.rules or entry.extras for entry in entries)
+
+
+def _digest(entries: Sequence[Entry], window: Window, ownership: Ownership, owners: Mapping[str, Ownership]) -> str:
+    """Of all that the occurrences of a series hang on. Of ranks only the order counts: many calendars give every entry
+    the time at which they were asked."""
+    ranks = sorted({entry.rank for entry in entries})
+    whose = [owners.get(entry.origin.source, ownership) for entry in entries]
+    parts = [(replace(entry, line=0, rank=NO_RANK), entry.rank.sequence, ranks.index(entry.rank)) for entry in entries]
+    owned = [(sorted(one.addresses), one.is_own, one.transparent) for one in whose]
+    return content_hash(repr((window, parts, owned)))[:16]
 
 
 def _endless(entry: Entry) -> Rejected:
@@ -92,8 +148,9 @@ def _start(item: Placed, owner: Zone) -> datetime:
     return occurrence.starts_at or owner.instant(datetime.fromisoformat(occurrence.start))
 
 
-def _occurrence(dated: Dated, ownership: Ownership) -> Occurrence:
+def _occurrence(dated: Dated, owners: Mapping[str, Ownership], usual: Ownership) -> Occurrence:
     entry, details = dated.entry, dated.entry.details
+    ownership = owners.get(entry.origin.source, usual)
     due = dated.end if entry.has_due else None
     return Occurrence(
         kind=entry.kind,

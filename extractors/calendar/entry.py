@@ -38,6 +38,9 @@ class Rank:
     modified_at: datetime
 
 
+NO_RANK = Rank(0, _NEVER, _NEVER)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where an entry stands: ``source`` is the file, ``calendar`` its title, ``method`` its iTIP method."""

@@ -124,10 +124,12 @@ def compare(ledger: Ledger, agenda: Agenda, look: Look) -> Changes:
     present = {_key(placed.occurrence) for placed in agenda.placed}
     for placed in agenda.placed:
         _tell(placed, before.get(_key(placed.occurrence)), changes)
-    oldest = min((item.occurrence.begins(look.owner) for item in agenda.placed), default=look.now)
+    absence = _Absence(look, agenda.cut, agenda.oldest(look.owner) or look.now)
     for source, key, item in ledger.items():
-        if key not in present:
-            _miss(source, key, item, changes, _Absence(look, agenda.cut, oldest))
+        if source in agenda.unchanged.get(native_id(key[0], key[1], None), ()):
+            changes.ledger.put(source, key, item)
+        elif key not in present:
+            _miss(source, key, item, changes, absence)
     changes.deletes.sort(key=lambda delete: (str(delete.meta["when"]), delete.native_id))
     return changes
 

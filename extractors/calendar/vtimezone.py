@@ -43,6 +43,10 @@ class BlockZone(tzinfo):
         self._utc = [change.utc for change in changes]
         self._walls = [[change.wall(fold) for change in changes] for fold in (0, 1)]
 
+    def __repr__(self) -> str:
+        """Equal for zones that say the same."""
+        return f"BlockZone({self._name!r}, {self._first!r}, {self._changes!r})"
+
     def utcoffset(self, moment: datetime | None) -> timedelta:
         if moment is None:
             return self._first

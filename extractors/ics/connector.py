@@ -85,7 +85,7 @@ def _is_old(files: Sequence[File], memory: Memory, window: Window) -> bool:
 
 def _pages(seen: Seen, memory: Memory, size: int) -> Iterator[Page]:
     """Until the last, a page's cursor makes the next poll look at everything again."""
-    begun = replace(memory, digest="", stamp=Stamp())
+    begun = replace(memory, digest="", stamp=Stamp(), marks={})
     pages = [
         Page(part.upserts, part.deletes, next_cursor=replace(begun, ledger=part.ledger).to_json())
         for part in in_parts(seen.changes, memory.ledger, size)

@@ -8,10 +8,10 @@ poll warns. A file that is gone from a folder whose other files can be read is g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from extractors.calendar.agenda import Agenda, Ownership, agenda
+from extractors.calendar.agenda import Agenda, Mark, Ownership, agenda
 from extractors.calendar.horizon import label
 from extractors.calendar.ledger import Changes, Look, compare
 from extractors.calendar.moment import Zone
@@ -43,11 +43,11 @@ def digest(files: Iterable[File]) -> str:
 
 
 def look(files: Sequence[File], memory: Memory, config: IcsConfig, context: Context, window: Window) -> Seen:
-    """Pure. Everything is read again; the ledger tells what of it is news."""
+    """Pure. Everything is read again, and expanded where it is not as it was; the ledger tells what of it is news."""
     readings = [_reading(file, config, window.owner) for file in files]
     sound = [reading for reading in readings if not reading.fault]
     verdict = _verdict(readings, memory)
-    shown = _agenda(sound, config, context, window)
+    shown = _agenda(sound, config, context, window, memory.marks)
     around = Look(verdict.believed, window.low, window.high, context.now, context.zone)
     changes = compare(memory.ledger, shown, around)
     rejected = [item for reading in readings if reading.source not in verdict.doubted for item in reading.rejected]
@@ -61,6 +61,7 @@ def look(files: Sequence[File], memory: Memory, config: IcsConfig, context: Cont
         told=told,
         emptied=verdict.emptied,
         ledger=changes.ledger,
+        marks=shown.marks,
     )
     faults = tuple(reading.reason for reading in readings if reading.fault)
     return Seen(changes, faults, tuple(new), tuple(dict.fromkeys(warnings))[:WARNINGS_CAP], fresh)
@@ -108,8 +109,13 @@ def _verdict(readings: Sequence[Reading], memory: Memory) -> _Verdict:
     return _Verdict(frozenset(believed), frozenset(doubted), frozenset(emptied), tuple(warnings))
 
 
-def _agenda(sound: Sequence[Reading], config: IcsConfig, context: Context, window: Window) -> Agenda:
+def _agenda(
+    sound: Sequence[Reading], config: IcsConfig, context: Context, window: Window, marks: Mapping[str, Mark]
+) -> Agenda:
     addresses = frozenset(address.strip().lower() for address in config.addresses)
     ownership = Ownership(addresses, config.mine, config.transparent)
-    entries = (entry for reading in sound for entry in reading.entries)
+    entries = [entry for reading in sound for entry in reading.entries]
+    found = agenda(entries, window, ownership, marks=marks)
+    if found.size <= config.max_occurrences:
+        return found
     return agenda(entries, window, ownership).nearest(config.max_occurrences, context.now, window.owner)
