@@ -64,7 +64,7 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCondition:
-    """The conjuncts of a condition by family of kinds (a field is read differently in each)."""
+    """The conjuncts of a condition by family of kinds (a field is read differently in each). ``kinds``: each once."""
 
     kinds: tuple[str, ...]
     by_family: Mapping[str, tuple[Conjunct, ...]]
@@ -100,7 +100,7 @@ def check_condition(
             else EventFields(condition.kind, case_kinds, here=here, later=later)
         )
         by_family[here] = tuple(_conjuncts(condition, environment, zone))
-    return CheckedCondition(condition.kind, by_family)
+    return CheckedCondition(tuple(dict.fromkeys(condition.kind)), by_family)
 
 
 def _conjuncts(condition: Condition, environment: EventFields, zone: ZoneInfo) -> Iterator[Conjunct]:

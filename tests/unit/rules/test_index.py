@@ -124,6 +124,15 @@ def test_the_index_finds_what_a_look_at_each_condition_finds(
         assert index.match(event) == one_by_one(checked, event), (given_conditions, short)
 
 
+@pytest.mark.parametrize(
+    "match", [{}, {"title": "x"}, {"title": {"words": ["x"]}}, {"merchant": ["acme", "acme"]}, {"amount": {"below": 0}}]
+)
+def test_a_kind_that_is_written_twice_finds_a_condition_once(match: dict[str, Any]) -> None:
+    condition = check_condition(Condition(kind=("bank.posted", "bank.posted"), match=match), ZONE)
+    short: dict[str, Json] = {"title": "x", "amount": "-1.00 EUR", "payload": {"merchant": "acme"}}
+    assert Index([(7, condition)], ZONE).match(make_event({"kind": "bank.posted", **short}, 0, ZONE)) == [7]
+
+
 @pytest.mark.parametrize("name", ["below", "at_most", "above", "at_least"])
 def test_an_amount_meets_exactly_the_bounds_that_it_satisfies(name: str) -> None:
     bounds_ = [-40.01, -40, -40, -39.99, 0, 12]
